@@ -1,0 +1,39 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, Lifespan. They link libc alone.
+// Right of it (after the fact): LifespanTrace, LifespanAnalysis, LifespanSymbols, LifespanReport, the command.
+// Tools/check-layers holds this picture against the imports.
+let package = Package(
+  name: "lifespan",
+  products: [
+    .library(name: "Lifespan", targets: ["Lifespan"]),
+    .executable(name: "lifespan", targets: ["LifespanCommand"]),
+  ],
+  targets: [
+    .target(name: "CTraceFormat"),
+    .target(name: "CDrain", dependencies: ["CTraceFormat"]),
+    .target(name: "CRecorder", dependencies: ["CTraceFormat"]),
+    .target(name: "Lifespan", dependencies: ["CRecorder", "CDrain"]),
+
+    .systemLibrary(name: "CZstd"),
+    .systemLibrary(name: "CElf"),
+    .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
+    .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
+    .target(name: "LifespanSymbols", dependencies: ["LifespanTrace", "CElf"]),
+    .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols"]),
+    .executableTarget(
+      name: "LifespanCommand",
+      dependencies: ["CDrain", "CZstd", "LifespanReport"],
+      path: "Tools/lifespan"),
+
+    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "LifespanTrace"]),
+    .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
+    .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
+    .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
+    .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
+    .testTarget(name: "LifespanReportTests", dependencies: ["LifespanReport"]),
+    // Run the built command, as a user does.
+    .testTarget(name: "CommandTests", dependencies: []),
+  ]
+)

@@ -1,0 +1,1 @@
+#include "lifespan_drain.h"

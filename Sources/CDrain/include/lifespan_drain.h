@@ -1,0 +1,113 @@
+// The drain: reads the rings of a mapping, merges them by stamp, keeps the living table and totals, answers questions and encodes
+// the trace. Used by `lifespan record` (another process) and by the linked door (the process itself, also from inside a hook).
+//
+// Memory comes from mmap/mremap only, never malloc: in the linked door a hook may run it. No function here is safe to call from two
+// threads at once unless it says so; the callers hold their own lock (linked door: a trylock). Everything read from the
+// mapping is hostile: checked, counted when damaged, never trusted as an index.
+#ifndef LIFESPAN_DRAIN_H
+#define LIFESPAN_DRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lifespan_map.h"
+#include "lifespan_trace.h"
+
+struct lifespan_drain;
+
+// Takes encoded bytes in order. Returns 0 or an errno value; after an error nothing more is offered.
+typedef int (*lifespan_sink)(void *context, const void *bytes, size_t length);
+// Compresses `length` bytes into `room` bytes (one zstd frame). Returns the compressed size, 0 when it does not fit.
+typedef size_t (*lifespan_compressor)(void *context, void *target, size_t room, const void *bytes, size_t length);
+
+struct lifespan_drain_options {
+  struct lifespan_map *map;       // LIFESPAN_MAP_VIRTUAL bytes of address space at least, only `allocated` touched
+  int file;                       // the memfd, grown ahead of need by fallocate; -1: all of `allocated` is there already
+  lifespan_sink sink;             // NULL: no trace is encoded, only the table is kept
+  void *sink_context;
+  lifespan_compressor compressor; // NULL: codec none
+  void *compressor_context;
+  uint32_t ticks_per_unit;        // of the time column: 1024 coarse, 1 exact
+  uint64_t ticks_per_second;      // 0: measured against CLOCK_MONOTONIC by the drain
+  uint32_t history_events;        // newest events kept for history and save; 0 none
+  uint32_t process_tid_check;     // 1: threads are looked up (tgkill) in the mapping's pid, so that rings of dead ones are taken back
+};
+
+// NULL: no memory, or the mapping's ABI is another (errno says which: ENOMEM, EPROTO).
+struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options *options);
+void lifespan_drain_destroy(struct lifespan_drain *drain);
+
+// One drain round: cut, heads, merge, table, encoder; grows the mapping, retires rings, answers a posted request. Returns events consumed, < 0: -errno of the sink.
+int64_t lifespan_drain_round(struct lifespan_drain *drain);
+// Sets the INFO pairs that the writer cannot know (program arguments, options, host). Before the first round.
+void lifespan_drain_info(struct lifespan_drain *drain, const char *key, const char *value);
+// A mark set from outside, stamped now. Returns its generation number, or < 0.
+int64_t lifespan_drain_mark(struct lifespan_drain *drain, const char *name, size_t length);
+// Writes out what is buffered (for a reader of the running file). Returns 0 or an errno value.
+int lifespan_drain_flush(struct lifespan_drain *drain);
+// Last rounds until the rings are empty, the footer. `clean`: the program ended by itself; `exit_status` as wait gives it. 0 or errno.
+int lifespan_drain_finish(struct lifespan_drain *drain, bool clean, int exit_status);
+
+// The loop of the command: rounds with an adaptive pause until `stop` becomes nonzero (then returns without finish). Holds consumer_mutex and moves consumer_beat.
+// `lock`/`unlock` are called around each round, so that other threads may call the functions above meanwhile.
+int lifespan_drain_run(struct lifespan_drain *drain, const _Atomic int *stop, void (*lock)(void *), void (*unlock)(void *), void *context);
+
+struct lifespan_drain_counts {
+  uint64_t events, births, deaths, lost, suppressed, late, ends_not_seen, swapped, damaged, waited_ns, waits, living, marks, bytes_written;
+  uint64_t elapsed_ticks, ticks_per_second;
+};
+void lifespan_drain_counts(const struct lifespan_drain *drain, struct lifespan_drain_counts *counts);
+
+// The whole state as a trace (codec none): living objects, totals of the dead, the newest events. The linked door's `save`. 0 or errno.
+int lifespan_drain_save(struct lifespan_drain *drain, lifespan_sink sink, void *context);
+
+// ---- Questions (in process, or by the request slot: op, question bytes -> answer bytes) -------------------------------
+// All integers little-endian as in memory; structs below are the wire format. A question is a lifespan_question; answers are arrays.
+enum lifespan_question_op {
+  LIFESPAN_ASK_ROWS = 16,    // rows by type: lifespan_row[] , names follow in a second pass by LIFESPAN_ASK_TYPES
+  LIFESPAN_ASK_TYPES = 17,   // lifespan_type_row[] each followed by its name (padded to 8)
+  LIFESPAN_ASK_MARK = 18,    // set a mark (name in the question): uint64_t generation
+  LIFESPAN_ASK_HISTORY = 19, // newest events of the object at `address`, oldest first: lifespan_history_head then lifespan_history_event[]
+  LIFESPAN_ASK_COUNTS = 20,  // lifespan_drain_counts
+  LIFESPAN_ASK_MARKS = 21,   // lifespan_mark_row[] each followed by its name (padded to 8)
+  LIFESPAN_ASK_STACK = 22,   // return addresses of stack id `address`, innermost first: uint64_t[]
+};
+struct lifespan_question {
+  uint64_t address;     // HISTORY, STACK; MARK: length of the name that follows
+  uint32_t generation;  // ROWS: only objects born in generations >= this one (0 all)
+  uint32_t start;       // ROWS, TYPES, MARKS, HISTORY: index to begin at (continuation)
+};
+struct lifespan_row {
+  uint32_t type;
+  uint32_t generation; // 0 unless rows are per generation
+  uint64_t living_count, living_bytes, total_count, total_bytes;
+};
+struct lifespan_type_row {
+  uint32_t type, kind, superclass, flags;
+  uint64_t metadata;
+  uint32_t instance_size, name_length;
+};
+struct lifespan_mark_row {
+  uint32_t generation, name_length;
+  uint64_t ticks; // since the start
+};
+struct lifespan_history_head {
+  uint64_t serial;      // 0: not known
+  uint64_t dropped;     // older events of this object that the ring no longer holds
+  uint32_t type, count; // events that follow
+  uint64_t size;
+};
+struct lifespan_history_event {
+  uint64_t ticks; // since the start
+  uint32_t kind;  // enum lifespan_event_kind
+  uint32_t flavour;
+  uint32_t amount, stack, thread, reserved;
+  int64_t count_before; // strong count, -1 not known
+  uint64_t task;
+};
+// Answers into `answer` (8-byte aligned). Returns bytes written, < 0: -errno (ENOENT unknown, EINVAL malformed, EMSGSIZE). *more: ask again with start advanced.
+// Runs no drain round by itself: the caller does, before.
+int64_t lifespan_drain_ask(struct lifespan_drain *drain, uint32_t op, const void *question, size_t length, void *answer, size_t room, bool *more);
+
+#endif

@@ -1,0 +1,2 @@
+// placeholder
+#include "lifespan_map.h"

@@ -1,0 +1,250 @@
+// The mapping: shared memory between a recorded process and whoever drains it.
+//
+// Written by the recorder (CRecorder) in the process under test, read by the drain (CDrain) in the `lifespan record`
+// command or, in the linked door, in the same process. Plain data and inline arithmetic only; no allocation, no locks.
+// Everything here is hostile input for the reader: it checks every offset, count and length before use.
+//
+//   offset 0                 struct lifespan_map            one page
+//   LIFESPAN_REQUEST_OFFSET  struct lifespan_request        questions from the program to the recording command
+//   LIFESPAN_RINGS_OFFSET    struct lifespan_ring[LIFESPAN_RING_SLOTS]
+//   LIFESPAN_DATA_OFFSET     ring buffers, handed out by map->next_free up to map->allocated
+#ifndef LIFESPAN_MAP_H
+#define LIFESPAN_MAP_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIFESPAN_ABI 1u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
+#define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
+#define LIFESPAN_RING_SLOTS 2048u             // threads at once
+#define LIFESPAN_RING_SMALL_LOG2 12u          // a thread's first buffer: 4,096 cells of 16 bytes = 64 KiB
+#define LIFESPAN_RING_LARGE_LOG2 16u          // a busy thread's buffer: 65,536 cells = 1 MiB
+#define LIFESPAN_REQUEST_OFFSET 8192ull
+#define LIFESPAN_RINGS_OFFSET (128ull << 10)
+#define LIFESPAN_DATA_OFFSET (LIFESPAN_RINGS_OFFSET + LIFESPAN_RING_SLOTS * 512ull)
+
+// ---- Cells -------------------------------------------------------------------------------------------------------
+// A record is 1..255 cells of 16 bytes. Its first cell: word a (a stamp, mostly) and word b = kind:8 | cells:8 | value:48.
+struct lifespan_cell {
+  uint64_t a, b;
+};
+_Static_assert(sizeof(struct lifespan_cell) == 16, "cell");
+
+#define LIFESPAN_VALUE_MASK 0x0000ffffffffffffull
+static inline uint64_t lifespan_head_word(unsigned kind, unsigned cells, uint64_t value) {
+  return (uint64_t)kind << 56 | (uint64_t)cells << 48 | (value & LIFESPAN_VALUE_MASK);
+}
+static inline unsigned lifespan_cell_kind(uint64_t b) { return (unsigned)(b >> 56); }
+static inline unsigned lifespan_cell_count(uint64_t b) { return (unsigned)(b >> 48) & 0xff; }
+static inline uint64_t lifespan_cell_value(uint64_t b) { return b & LIFESPAN_VALUE_MASK; }
+
+// Kinds below LIFESPAN_RECORD_SIDE are events: word a is a stamp, value is the object's address. They are merged by
+// stamp across rings. The others are side records: consumed in ring order, before anything published after them.
+enum lifespan_record_kind {
+  // name                          cells  word a     value     further cells (x = next cell)
+  LIFESPAN_R_BIRTH = 1,         //  2     stamp      address   x.a = type:32 high | stack:32 low, x.b = flags:16 high | size:48
+  LIFESPAN_R_DEATH = 2,         //  1/2   stamp      address   deinit has ended, the memory is freed at once; [x.a = stack]
+  LIFESPAN_R_DEINIT = 3,        //  1/2   stamp      address   deinit has ended, the memory is kept by unowned references; [x.a = stack]
+  LIFESPAN_R_FREE = 4,          //  1     stamp      address   free(): the kept memory of an object goes, or a living object
+                                //                             dies behind the runtime's back, or no object of ours (ignored)
+  LIFESPAN_R_RETAIN = 5,        //  2     stamp      address   x.a = amount:32 high | stack:32 low, x.b = flavour:8 high | count before
+  LIFESPAN_R_RELEASE = 6,       //  2     stamp      address   the same
+  LIFESPAN_R_DEINIT_START = 7,  //  1/2   stamp      address   [x.a = stack]
+  LIFESPAN_R_MOVING = 8,        //  1     stamp      address   realloc of this block begins (before the call)
+  LIFESPAN_R_MOVED = 9,         //  2     stamp      new address, x.a = old address, x.b = size:48 (same address twice: resized in place)
+  LIFESPAN_R_MOVE_FAILED = 10,  //  1     stamp      address   the old block lives on
+  LIFESPAN_R_TASK = 11,         //  2     stamp      task id:48 (0 none)   x.a = parent task id (0 none/unknown), x.b = 0
+  LIFESPAN_R_MARK = 12,         //  n     stamp      name length (0 = unnamed)   x… = name, UTF-8, zero padded
+  LIFESPAN_R_RECORDING = 13,    //  1     stamp      1 recording goes on, 0 paused
+  LIFESPAN_RECORD_SIDE = 64,
+  LIFESPAN_R_NODE = 64,         //  2     pc         node id   x.a = parent node id (0 root), x.b = epoch:32 high | label:8 low
+  LIFESPAN_R_TYPE = 65,         //  n     metadata   type id   x.a = superclass type id:32 high | object kind:32 low, x.b = instance size:32 high | name length:32 low,
+                                //                             x.a = caller pc (closures, else 0), x.b = type flags, x… = name
+  LIFESPAN_R_IMAGE = 66,        //  n     load bias  image id  x.a = start, x.b = end (exclusive), x.a = epoch:32 high | build id length:16 | path length:16, x.b = op (1 loaded, 0 unloaded),
+                                //                             x… = build id bytes then path bytes, zero padded
+  LIFESPAN_R_THREAD = 67,       //  n     stamp      thread number   x.a = tid:32 high | name length:32 low, x.b = op (1 first seen, 2 renamed), x… = name
+};
+
+// Why a stack ends (label of its root-most node).
+enum lifespan_stack_end {
+  LIFESPAN_END_WHOLE = 0,    // reached the outermost frame
+  LIFESPAN_END_CUT = 1,      // deeper than --depth; the innermost frames are kept
+  LIFESPAN_END_NO_ROW = 2,   // no unwind information for this frame
+  LIFESPAN_END_NO_IMAGE = 3, // the address lies in no known image (JIT code, an image not seen yet)
+  LIFESPAN_END_RANGE = 4,    // the next frame would lie outside the thread's stack
+  LIFESPAN_END_FOREIGN = 5,  // the thread runs on a stack that is not its own (coroutine, signal stack)
+  LIFESPAN_END_ASYNC = 6,    // went on through async contexts to the first one: whole as far as the task goes
+};
+
+// Ids of stacks that are no node.
+#define LIFESPAN_STACK_NONE 0u  // not recorded
+#define LIFESPAN_STACK_FULL 1u  // the stack table is full: counted, never a wrong stack
+#define LIFESPAN_STACK_FIRST 2u // first real node id
+
+// What a type's objects are. The same numbers stand in the trace.
+enum lifespan_object_kind {
+  LIFESPAN_KIND_CLASS = 1,
+  LIFESPAN_KIND_CLOSURE = 2,
+  LIFESPAN_KIND_BOX = 3,
+  LIFESPAN_KIND_ARRAY = 4,
+  LIFESPAN_KIND_DICTIONARY = 5,
+  LIFESPAN_KIND_SET = 6,
+  LIFESPAN_KIND_TASK = 7,
+  LIFESPAN_KIND_THREAD = 8,
+  LIFESPAN_KIND_MALLOC = 9,
+  LIFESPAN_KIND_VM = 10,
+  LIFESPAN_KIND_TOKEN = 11, // Allocations.Token: a value, not a heap object
+};
+
+// Type flags.
+#define LIFESPAN_TYPE_TRACKED 1u // conforms to Tracked, or was tracked by name: refcounts are recorded
+#define LIFESPAN_TYPE_IGNORED 2u // a rule leaves it out; never on an event
+
+// Flavours of retain and release.
+enum lifespan_refcount_flavour {
+  LIFESPAN_REF_STRONG = 0,
+  LIFESPAN_REF_WEAK_LOAD = 1,
+  LIFESPAN_REF_UNOWNED_LOAD = 2,
+  LIFESPAN_REF_TRY = 3,
+  LIFESPAN_REF_DEVIRTUALISED = 4, // swift_setDeallocating
+};
+
+// Addresses with this bit belong to no memory: Allocations.Token numbers.
+#define LIFESPAN_TOKEN_ADDRESS (1ull << 47)
+
+// ---- Ring --------------------------------------------------------------------------------------------------------
+// Single producer (one thread at a time), single consumer (the drain). head and tail count cells for ever; cell i lies
+// at i & (capacity - 1) of the buffer. A buffer is packed as offset | log2(cells); offsets are multiples of 64 KiB.
+// Growing: the producer that finds its buffer full takes a larger one, writes `next` and `switch_at` (= its head), stores head
+// as always, and goes on there. Cells below switch_at lie in `data`, from switch_at on in `next`. When tail has reached
+// switch_at the consumer stores data = next and then next = 0.
+enum lifespan_ring_state { LIFESPAN_RING_UNUSED = 0, LIFESPAN_RING_CLAIMED = 1 };
+
+struct lifespan_ring {
+  // written by the producer for every record
+  _Alignas(128) _Atomic uint64_t head;
+  // written by the consumer
+  _Alignas(128) _Atomic uint64_t tail;
+  // written rarely
+  _Alignas(128) _Atomic uint32_t state; // enum lifespan_ring_state: CLAIMED by CAS of a thread, UNUSED again by the consumer when empty and the thread is gone
+  uint32_t tid;                         // kernel's id in the program's pid namespace
+  uint32_t thread_number;               // unique in the recording, 1 = main
+  uint32_t reserved;
+  _Atomic uint64_t data;                // offset | log2
+  _Atomic uint64_t next;                // offset | log2, 0 none
+  _Atomic uint64_t switch_at;
+  // written by the producer, rarely: what it could not write
+  _Alignas(128) _Atomic uint64_t lost_births;
+  _Atomic uint64_t lost_deaths;
+  _Atomic uint64_t lost_other;
+  _Atomic uint64_t lost_from; // stamp of the first and the last lost event since the consumer looked
+  _Atomic uint64_t lost_to;
+  _Atomic uint64_t suppressed; // events inside our own code (a signal handler that allocates in a hook)
+  _Atomic uint64_t waited;     // ticks that the program waited for a full ring
+  _Atomic uint64_t waits;
+};
+_Static_assert(sizeof(struct lifespan_ring) == 512, "ring");
+
+static inline uint64_t lifespan_buffer_offset(uint64_t buffer) { return buffer & ~63ull; }
+static inline unsigned lifespan_buffer_log2(uint64_t buffer) { return (unsigned)(buffer & 63); }
+
+// ---- Options, given by whoever starts the recording ---------------------------------------------------------------
+enum lifespan_unwind_mode { LIFESPAN_UNWIND_AUTO = 0, LIFESPAN_UNWIND_FP = 1, LIFESPAN_UNWIND_LIBUNWIND = 2, LIFESPAN_UNWIND_NONE = 3 };
+enum lifespan_when_full { LIFESPAN_FULL_WAIT = 0, LIFESPAN_FULL_DROP = 1 };
+enum lifespan_scope { LIFESPAN_SCOPE_SWIFT = 0, LIFESPAN_SCOPE_TRACKED = 1 }; // all Swift objects | tracked types only
+
+struct lifespan_options {
+  uint32_t scope;        // enum lifespan_scope
+  uint32_t refcounts;    // 1: retain and release of all recorded types; 0: of tracked types only
+  uint32_t unwind;       // enum lifespan_unwind_mode
+  uint32_t depth;        // frames kept
+  uint32_t when_full;    // enum lifespan_when_full
+  uint32_t paused;       // 1: begin paused
+  uint32_t death_stacks; // 1: deaths carry stacks
+  uint32_t check_every;  // n > 0: every n-th stack is compared with libunwind's
+  uint32_t mark_signal;  // signal number that marks a generation, 0 none
+  uint32_t rules_length; // bytes of `rules`
+  char rules[2048];      // "+PATTERN\n" record / "-PATTERN\n" ignore, in order, last match wins
+};
+
+// ---- Header ------------------------------------------------------------------------------------------------------
+enum lifespan_clock { LIFESPAN_CLOCK_TSC = 1, LIFESPAN_CLOCK_MONOTONIC = 2 };
+enum lifespan_door { LIFESPAN_DOOR_PRELOAD = 1, LIFESPAN_DOOR_LINKED = 2 };
+enum lifespan_capture { LIFESPAN_CAPTURE_NONE = 0, LIFESPAN_CAPTURE_COMPLETE = 1, LIFESPAN_CAPTURE_PARTIAL = 2, LIFESPAN_CAPTURE_COUNTS = 3 };
+enum lifespan_program_state { LIFESPAN_PROGRAM_NEW = 0, LIFESPAN_PROGRAM_RUNNING = 1, LIFESPAN_PROGRAM_ENDING = 2 };
+
+struct lifespan_map {
+  uint64_t magic;
+  uint32_t abi;
+  uint32_t door;                    // enum lifespan_door
+  _Atomic uint64_t allocated;       // bytes of the file that exist; grown by the consumer only
+  _Atomic uint64_t next_free;       // bump pointer below it, multiples of 64 KiB; by the program
+  // written by the program's recorder before state = RUNNING
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t clock;                   // enum lifespan_clock; both sides stamp with it
+  uint32_t page_size;
+  uint64_t start_stamp;             // ticks
+  uint64_t start_monotonic_ns;      // at start_stamp, CLOCK_MONOTONIC
+  uint64_t start_realtime_ns;       // at start_stamp, since 1970
+  _Atomic uint32_t state;           // enum lifespan_program_state
+  _Atomic uint32_t capture;         // enum lifespan_capture
+  char capture_reason[256];         // zero terminated, why not complete
+  char program[256];                // path of the executable, zero terminated
+  // switches, by the command
+  _Atomic uint32_t recording;       // 0 paused: births are not recorded, deaths are
+  // the consumer's life: a robust mutex held by the draining thread for as long as it drains (its word shows FUTEX_OWNER_DIED
+  // at once when the consumer is killed), and a counter that moves in every round
+  _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made by the consumer
+  _Atomic uint64_t consumer_beat;
+  _Atomic uint32_t consumer_wake;   // futex word: a producer with a full ring adds 1 and wakes
+  _Atomic uint32_t consumer_alive;  // 1 while a consumer is attached, 0 when it has said goodbye
+  // counters by the recorder
+  _Atomic uint64_t stacks_full;     // stacks not stored: table full
+  _Atomic uint64_t stacks_checked;  // against libunwind
+  _Atomic uint64_t stacks_equal;
+  _Atomic uint64_t rings_refused;   // events without a ring (more threads than slots, no memory)
+  _Atomic uint32_t next_thread;     // numbers handed out so far
+  _Atomic uint32_t marks;           // number handed out so far: unnamed marks are A, B, … by the reader
+  struct lifespan_options options;
+};
+_Static_assert(sizeof(struct lifespan_map) <= 8192, "header");
+
+// ---- Request slot: the linked library under `lifespan record` asks the command -------------------------------------
+// Asker (one at a time, its own lock): writes op/length/data, state POSTED, adds 1 to consumer_wake and wakes. Consumer: runs a drain
+// round, writes the answer, state ANSWERED. Asker takes it and stores IDLE. Payloads: lifespan_query.h of CDrain.
+enum lifespan_request_state { LIFESPAN_REQUEST_IDLE = 0, LIFESPAN_REQUEST_POSTED = 1, LIFESPAN_REQUEST_ANSWERED = 2 };
+#define LIFESPAN_REQUEST_BYTES (LIFESPAN_RINGS_OFFSET - LIFESPAN_REQUEST_OFFSET - 64)
+struct lifespan_request {
+  _Alignas(64) _Atomic uint32_t state;
+  uint32_t op;
+  uint32_t status; // of the answer: 0 ok, else an errno value
+  uint32_t length; // bytes of data, question and answer
+  uint32_t more;   // 1: the answer goes on, ask again with the same op and the continuation that stands first in the data
+  uint8_t padding[44];
+  uint8_t data[LIFESPAN_REQUEST_BYTES];
+};
+_Static_assert(sizeof(struct lifespan_request) + LIFESPAN_REQUEST_OFFSET == LIFESPAN_RINGS_OFFSET, "request slot");
+
+// ---- Session socket (SOCK_SEQPACKET, path in LIFESPAN_SESSION) ------------------------------------------------------
+// One message up, one message back. LIFESPAN_OP_HELLO is the recorder's; the answer may carry the mapping's descriptor (SCM_RIGHTS).
+enum lifespan_op { LIFESPAN_OP_HELLO = 1, LIFESPAN_OP_MARK = 2, LIFESPAN_OP_START = 3, LIFESPAN_OP_STOP = 4, LIFESPAN_OP_STATUS = 5, LIFESPAN_OP_FLUSH = 6 };
+enum lifespan_verdict {
+  LIFESPAN_VERDICT_RECORD = 1, // you are the program: map the descriptor
+  LIFESPAN_VERDICT_PASS = 2,   // not you: stay inert, leave the environment to your children
+  LIFESPAN_VERDICT_OFF = 3,    // recorded already or not wanted: stay inert and take our variables out of the environment
+};
+struct lifespan_message {
+  uint32_t abi;
+  uint32_t op;
+  uint32_t pid;      // sender
+  uint32_t status;   // answer: enum lifespan_verdict for HELLO, else 0 ok or errno
+  uint64_t number;   // free use by op
+  uint32_t runtime;  // HELLO: 1 there is a Swift runtime that can be hooked, 0 none, 2 there is one that can't (text says why)
+  uint32_t length;   // bytes of text
+  char text[1024];   // HELLO: path of the executable; MARK: name; STATUS answer: one line of JSON; not terminated
+};
+
+#endif
