@@ -34,6 +34,8 @@ struct lifespan_process {
   void *on_full_context;
   uint32_t tsc;          // clock is the time stamp counter
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
+  bool free_elsewhere;   // the program brings an allocator of its own: free() is not ours to interpose
+  void *free_entry;      // free() to be detoured, NULL: it is interposed, or only tracked types are recorded
   _Atomic uint32_t unload_epoch; // load-map epoch of the last unload: stack nodes older than it are not reused
 };
 extern struct lifespan_process lifespan_process;
@@ -159,6 +161,9 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 bool lifespan_hooks_start(bool one_thread);
 void lifespan_record_free(const void *address);  // a free() that no hook above announced
 bool lifespan_free_is_event(const void *address); // whether the block looks like an object of a known type
+// realloc of a block that looks like an object: before the call (true: the other must follow), and after it (to = NULL: it failed).
+bool lifespan_record_moving(const void *address);
+void lifespan_record_moved(const void *from, const void *to, uint64_t size);
 
 // ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
 // Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.

@@ -27,6 +27,9 @@ enum lifespan_start_status {
 // a hook by a thread whose ring is full: it drains by trylock and returns true when it did.
 enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, bool (*on_full)(void *), void *context);
 
+// Before the start: free() as the program calls it, to be detoured because no door interposes it (NULL: it is interposed).
+void lifespan_recorder_foreign_free(void *entry);
+
 // Births on or off; deaths stay recorded, so that what was recorded stays exact. Any thread.
 void lifespan_recorder_pause(void);
 void lifespan_recorder_resume(void);
@@ -73,7 +76,9 @@ struct lifespan_door_table {
   void (*pause)(void);
   void (*resume)(void);
 };
+// The preload library's table where it is loaded, else our own. Not in hooks (dlsym).
 const struct lifespan_door_table *lifespan_recorder_door(void);
+const struct lifespan_door_table *lifespan_recorder_own_door(void);
 
 #ifdef __cplusplus
 }
