@@ -3,6 +3,7 @@
 
 enum CommandTable {
   static let commands: [CommandSpec] = [
+    RecordCommand.spec
   ]
 
   static func command(named name: String) throws -> CommandSpec {
