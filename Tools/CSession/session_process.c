@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -62,14 +62,27 @@ bool session_has_capabilities(const char *path) {
   return getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+// In the child: the program, or why not through the pipe. Nothing but system calls happens here.
+static _Noreturn void become(const char *path, char *const arguments[], char *const environment[], const void *mask, int report) {
+  sigprocmask(SIG_SETMASK, mask, NULL);
+  execve(path, arguments, environment);
+  int error = errno;
+  ssize_t written = write(report, &error, sizeof error);
+  _exit(written == sizeof error ? 127 : 126);
+}
+
+// fork, not posix_spawn: glibc's leaves its two internal signals ignored in the program, which then are not as without us.
 pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask) {
-  posix_spawnattr_t attributes;
-  int error = posix_spawnattr_init(&attributes);
-  if (error) return -error;
-  pid_t pid = -1;
-  error = posix_spawnattr_setsigmask(&attributes, mask);
-  if (!error) error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  if (!error) error = posix_spawn(&pid, path, NULL, &attributes, arguments, environment);
-  posix_spawnattr_destroy(&attributes);
-  return error ? -error : pid;
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return -errno;
+  pid_t pid = fork();
+  if (pid == 0) become(path, arguments, environment, mask, report[1]);
+  int error = pid < 0 ? errno : 0;
+  close(report[1]);
+  // The end of the pipe without a word is exec's success: the descriptor went with it.
+  if (!error && read(report[0], &error, sizeof error) != sizeof error) error = 0;
+  close(report[0]);
+  if (!error) return pid;
+  if (pid > 0) waitpid(pid, NULL, 0);
+  return -error;
 }
