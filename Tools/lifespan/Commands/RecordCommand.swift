@@ -18,7 +18,9 @@ enum RecordCommand {
     .choice(
       "--events", of: ["allocations", "refcounts"],
       help: "refcounts: also every retain and release (Tracked types always record them)"),
-    .option("--record", value: "PATTERN", repeatable: true, help: "types to record; with --ignore in order, last match wins"),
+    .option(
+      "--record", value: "PATTERN", repeatable: true,
+      help: "types to record; with --ignore in order, last match wins"),
     .option("--ignore", value: "PATTERN", repeatable: true, help: "types to leave out"),
     .choice("--unwind", of: ["auto", "fp", "libunwind", "none"], help: "how stacks are taken; default auto"),
     .option("--depth", value: "N", help: "frames kept of a stack; default \(RecordOptions.defaultDepth)"),
