@@ -3,15 +3,18 @@ import Glibc
 
 /// Demangles one name at a time. Holds the runtime's entry points, found once.
 public struct Demangler {
-  private typealias SwiftShort = @convention(c) (
-    UnsafePointer<CChar>, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?
-  ) -> UnsafeMutablePointer<CChar>?
-  private typealias SwiftLong = @convention(c) (
-    UnsafePointer<CChar>, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UInt32
-  ) -> UnsafeMutablePointer<CChar>?
-  private typealias Cxx = @convention(c) (
-    UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int32>?
-  ) -> UnsafeMutablePointer<CChar>?
+  private typealias SwiftShort =
+    @convention(c) (
+      UnsafePointer<CChar>, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?
+    ) -> UnsafeMutablePointer<CChar>?
+  private typealias SwiftLong =
+    @convention(c) (
+      UnsafePointer<CChar>, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UInt32
+    ) -> UnsafeMutablePointer<CChar>?
+  private typealias Cxx =
+    @convention(c) (
+      UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int32>?
+    ) -> UnsafeMutablePointer<CChar>?
 
   private let swiftShort: SwiftShort?
   private let swiftLong: SwiftLong?
