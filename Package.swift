@@ -34,7 +34,8 @@ let package = Package(
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
     .testTarget(
       name: "LifespanReportTests",
-      dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"]),
+      dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
+      exclude: ["Goldens"]),
     // Run the built command, as a user does.
     .testTarget(name: "CommandTests", dependencies: []),
   ]

@@ -1,7 +1,29 @@
 // Names addresses of code: what the renderers ask for every frame they show. Reads a file when the first frame needs it.
 
+/// Names code locations: by the symbols of the files that ran, or in a test by a table.
+public protocol FrameNamer {
+  /// The named frame of one location.
+  func frame(at location: CodeLocation) -> Frame
+  /// What kept frames shown so far from being named.
+  var notes: [SymbolNote] { get }
+}
+
+extension FrameNamer {
+  /// The first frame, from the innermost, that is neither runtime nor allocator nor system: who allocated.
+  /// The innermost frame that is named at all when there is no such frame; nil for an empty stack.
+  public func responsibleFrame(of stack: some Sequence<CodeLocation>) -> Frame? {
+    var fallback: Frame?
+    for location in stack {
+      let frame = frame(at: location)
+      if frame.origin == .program { return frame }
+      if fallback == nil, frame.offset != nil { fallback = frame }
+    }
+    return fallback
+  }
+}
+
 /// Names code locations. Not for several threads at once. Memory: the symbol tables of the images that were asked for.
-public final class Symbolizer {
+public final class Symbolizer: FrameNamer {
   private let demangler = Demangler()
   private let debugRoot: String
   private var images: [CodeImage: ImageSymbols] = [:]
@@ -20,18 +42,6 @@ public final class Symbolizer {
     let frame = name(location)
     frames[location] = frame
     return frame
-  }
-
-  /// The first frame, from the innermost, that is neither runtime nor allocator nor system: who allocated.
-  /// The innermost frame that is named at all when there is no such frame; nil for an empty stack.
-  public func responsibleFrame(of stack: some Sequence<CodeLocation>) -> Frame? {
-    var fallback: Frame?
-    for location in stack {
-      let frame = frame(at: location)
-      if frame.origin == .program { return frame }
-      if fallback == nil, frame.offset != nil { fallback = frame }
-    }
-    return fallback
   }
 
   /// What kept frames shown so far from being named, in the order in which the images were met.

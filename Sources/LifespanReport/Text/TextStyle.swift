@@ -13,7 +13,19 @@ public struct TextStyle: Sendable {
 
   func heading(_ text: String) -> String { wrap(text, "1") }
   func summary(_ text: String) -> String { wrap(text, "2") }
-  func warning(_ text: String) -> String { wrap(text, "33") }
+
+  /// A sentence that a reader must see, over as many lines as it takes.
+  func warning(_ sentence: String) -> [String] {
+    var lines: [String] = []
+    for word in sentence.split(separator: " ") {
+      if let last = lines.last, last.count + 1 + word.count <= Self.width {
+        lines[lines.count - 1] = last + " " + word
+      } else {
+        lines.append((lines.isEmpty ? "" : "  ") + word)
+      }
+    }
+    return lines.map { wrap($0, "33") }
+  }
 
   private func wrap(_ text: String, _ code: String) -> String {
     usesColor && !text.isEmpty ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text

@@ -7,11 +7,6 @@ struct TextTable {
     var isNumber = true
     /// Names give way when the line is too long; numbers never do.
     var canShrink = false
-
-    static func number(_ title: String) -> Column { Column(title: title) }
-    static func word(_ title: String, canShrink: Bool = false) -> Column {
-      Column(title: title, isNumber: false, canShrink: canShrink)
-    }
   }
 
   let columns: [Column]
