@@ -14,7 +14,7 @@ final class RendererTests: XCTestCase {
   }
 
   private func statistics(_ information: TraceInformation = Sample.information) -> StatisticsReport {
-    StatisticsReport(Sample.statistics, information: information, names: Sample.names)
+    StatisticsReport(Sample.statistics, subject: ReportSubject(information), names: Sample.names)
   }
 
   private func check(_ text: String, _ golden: String, line: UInt = #line) {
@@ -48,13 +48,13 @@ final class RendererTests: XCTestCase {
     let empty = Statistics(
       lifespan: .destroyed, window: TimeWindow(from: .mark("launched")), rows: [], total: Tally(), totalsByKind: [],
       unknownDeaths: 3)
-    let report = StatisticsReport(empty, information: Sample.information, names: Sample.names)
+    let report = StatisticsReport(empty, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "stats-empty.txt")
     check(report.render(options(.json)), "stats-empty.json")
   }
 
   func testGenerationsInEveryFormat() {
-    let report = GenerationsReport(Sample.generations, information: Sample.information, names: Sample.names)
+    let report = GenerationsReport(Sample.generations, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "generations.txt")
     check(report.render(options(.json)), "generations.json")
     check(report.render(options(.csv)), "generations.csv")
@@ -64,11 +64,11 @@ final class RendererTests: XCTestCase {
   func testOneGenerationShowsItsTypesAndDownToObjectsAndStacks() {
     let chosen = Sample.generations.closed[0]
     let types = GenerationsReport(
-      Sample.generations, chosen: chosen, information: Sample.information, names: Sample.names)
+      Sample.generations, chosen: chosen, subject: ReportSubject(Sample.information), names: Sample.names)
     check(types.render(options()), "generation.txt")
     check(types.render(options(.csv)), "generation.csv")
     let objects = GenerationsReport(
-      Sample.generations, chosen: chosen, objects: Sample.objects, information: Sample.information,
+      Sample.generations, chosen: chosen, objects: Sample.objects, subject: ReportSubject(Sample.information),
       names: Sample.names)
     check(objects.render(options()), "generation-objects.txt")
     check(objects.render(options(.json)), "generation-objects.json")
@@ -77,26 +77,32 @@ final class RendererTests: XCTestCase {
   func testWithoutMarksTheGenerationsReportSaysHowToSetOne() {
     var generations = Sample.generations
     generations.closed = []
-    let report = GenerationsReport(generations, information: Sample.information, names: Sample.names)
+    let report = GenerationsReport(generations, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "generations-unmarked.txt")
   }
 
   func testDifferenceInTextAndJSON() {
-    let report = DifferenceReport(Sample.difference, information: Sample.information, names: Sample.names)
+    let report = DifferenceReport(Sample.difference, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "diff.txt")
     check(report.render(options(.json)), "diff.json")
   }
 
   func testObjectsInTextAndJSON() {
-    let report = ObjectsReport(Sample.objects, information: Sample.information, names: Sample.names)
+    let report = ObjectsReport(Sample.objects, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "objects.txt")
     check(report.render(options(.json, sort: "died_ns", limit: 2)), "objects.json")
   }
 
   func testHistoryInTextAndJSON() {
-    let report = HistoryReport(Sample.history, information: Sample.information, names: Sample.names)
+    let report = HistoryReport(Sample.history, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "history.txt")
     check(report.render(options(.json)), "history.json")
+  }
+
+  func testARunningRecordingSaysAsOfWhen() {
+    let report = StatisticsReport(
+      Sample.statistics, subject: ReportSubject(Sample.unfinished, isRunning: true), names: Sample.names)
+    check(report.render(options(limit: 1)), "stats-running.txt")
   }
 
   func testColourTouchesHeadingsSummariesAndNotesOnly() {

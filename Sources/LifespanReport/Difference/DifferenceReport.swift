@@ -5,13 +5,14 @@ import LifespanTrace
 /// A difference, ready to be written.
 public struct DifferenceReport {
   let difference: Difference
-  let information: TraceInformation
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
   let names: ReportNames
 
   /// A report of an answer.
-  public init(_ difference: Difference, information: TraceInformation, names: ReportNames) {
+  public init(_ difference: Difference, subject: ReportSubject, names: ReportNames) {
     self.difference = difference
-    self.information = information
+    self.subject = subject
     self.names = names
   }
 
@@ -48,10 +49,10 @@ public struct DifferenceReport {
     switch options.format {
     case .csv: return shown.csvLines().joined(separator: "\n") + "\n"
     case .markdown:
-      return (Preface.notes(information).map { "> \($0)\n" } + shown.markdownLines()).joined(separator: "\n") + "\n"
+      return (Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()).joined(separator: "\n") + "\n"
     default: break
     }
-    var lines = Preface.lines(information, style: options.style)
+    var lines = Preface.lines(subject, style: options.style)
     lines.insert(
       "from \(MomentText.of(difference.from)) to \(MomentText.of(difference.to)): new = born between and living, "
         + "dead = died between", at: lines.count - 1)
@@ -78,7 +79,7 @@ public struct DifferenceReport {
   }
 
   private func json(_ places: [Int]) -> String {
-    var members = Preface.jsonHead(information) + Preface.jsonEvents(information)
+    var members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
     members +=
       JSONValue.pairs([
         "from": .string(MomentText.of(difference.from)), "to": .string(MomentText.of(difference.to)),

@@ -5,7 +5,7 @@ import LifespanTrace
 extension GenerationsReport {
   /// `places`: of the list the generations to write, of one generation its rows.
   func json(_ places: [Int]) -> String {
-    var members = Preface.jsonHead(information) + Preface.jsonEvents(information)
+    var members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
     members.append(.init(key: "at_mark", value: .bool(generations.atMark)))
     let listed: [Generations.Growth]
     var open: Generations.Growth? = generations.open

@@ -6,7 +6,8 @@ import LifespanTrace
 /// Generations, ready to be written.
 public struct GenerationsReport {
   let generations: Generations
-  let information: TraceInformation
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
   let names: ReportNames
   /// The one that is drilled into; nil: all.
   let chosen: Generations.Growth?
@@ -16,12 +17,12 @@ public struct GenerationsReport {
   /// A report of an answer; with `chosen` only of that generation, with `objects` down to these.
   public init(
     _ generations: Generations, chosen: Generations.Growth? = nil, objects: ObjectList? = nil,
-    information: TraceInformation, names: ReportNames
+    subject: ReportSubject, names: ReportNames
   ) {
     self.generations = generations
     self.chosen = chosen
     self.objects = objects
-    self.information = information
+    self.subject = subject
     self.names = names
   }
 
@@ -58,14 +59,14 @@ public struct GenerationsReport {
     let lines: [String]
     switch options.format {
     case .csv: lines = shown.csvLines()
-    case .markdown: lines = Preface.notes(information).map { "> \($0)\n" } + shown.markdownLines()
+    case .markdown: lines = Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()
     default: lines = text(shown, of: all.rows.count, options)
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {
-    var lines = Preface.lines(information, style: options.style)
+    var lines = Preface.lines(subject, style: options.style)
     lines.insert(looked, at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
     if let chosen {

@@ -5,13 +5,14 @@ import LifespanTrace
 /// One object's history, ready to be written.
 public struct HistoryReport {
   let history: History
-  let information: TraceInformation
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
   let names: ReportNames
 
   /// A report of an answer.
-  public init(_ history: History, information: TraceInformation, names: ReportNames) {
+  public init(_ history: History, subject: ReportSubject, names: ReportNames) {
     self.history = history
-    self.information = information
+    self.subject = subject
     self.names = names
   }
 
@@ -19,7 +20,7 @@ public struct HistoryReport {
   public func render(_ options: ReportOptions) -> String {
     let events = options.limit.map { Array(history.events.prefix($0)) } ?? history.events
     if options.format == .json { return json(events) + "\n" }
-    var lines = Preface.lines(information, style: options.style)
+    var lines = Preface.lines(subject, style: options.style)
     lines += about(history.object, style: options.style) + [""]
     for event in events { lines += text(event, style: options.style) }
     lines += options.rest(of: history.events.count, shown: events.count, "events")
@@ -83,7 +84,7 @@ public struct HistoryReport {
   }
 
   private func json(_ events: [History.Event]) -> String {
-    var members = Preface.jsonHead(information) + Preface.jsonEvents(information)
+    var members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
     members +=
       JSONValue.pairs([
         "object": .object(ObjectsJSON.members(history.object, information, names)),

@@ -6,7 +6,7 @@ extension ObjectsReport {
   func json(_ places: [Int]) -> String {
     var cut = list
     cut.objects = places.map { list.objects[$0] }
-    let members = Preface.jsonHead(information) + Preface.jsonEvents(information)
+    let members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
     return JSONValue.object(members + ObjectsJSON.members(cut, information, names)).text
   }
 }

@@ -5,13 +5,14 @@ import LifespanTrace
 /// A list of objects, ready to be written.
 public struct ObjectsReport {
   let list: ObjectList
-  let information: TraceInformation
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
   let names: ReportNames
 
   /// A report of an answer.
-  public init(_ list: ObjectList, information: TraceInformation, names: ReportNames) {
+  public init(_ list: ObjectList, subject: ReportSubject, names: ReportNames) {
     self.list = list
-    self.information = information
+    self.subject = subject
     self.names = names
   }
 
@@ -46,10 +47,10 @@ public struct ObjectsReport {
     switch options.format {
     case .csv: return shown.csvLines().joined(separator: "\n") + "\n"
     case .markdown:
-      return (Preface.notes(information).map { "> \($0)\n" } + shown.markdownLines()).joined(separator: "\n") + "\n"
+      return (Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()).joined(separator: "\n") + "\n"
     default: break
     }
-    var lines = Preface.lines(information, style: options.style)
+    var lines = Preface.lines(subject, style: options.style)
     lines.insert(
       "\(Units.count(list.count)) objects, \(Units.bytes(list.bytes.rawValue))", at: lines.count - 1)
     if shown.rows.isEmpty {

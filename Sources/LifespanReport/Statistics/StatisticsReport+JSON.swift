@@ -4,9 +4,9 @@ import LifespanTrace
 
 extension StatisticsReport {
   func json(_ rows: [Statistics.Row]) -> String {
-    var members = Preface.jsonHead(information)
+    var members = Preface.jsonHead(subject)
     members += JSONValue.pairs(["lifespan": .string(statistics.lifespan.rawValue)]).members
-    members += Preface.jsonEvents(information)
+    members += Preface.jsonEvents(subject)
     members +=
       JSONValue.pairs([
         "unknown_deaths": .integer(Int64(statistics.unknownDeaths)),

@@ -5,13 +5,14 @@ import LifespanTrace
 /// Statistics by type, ready to be written.
 public struct StatisticsReport {
   let statistics: Statistics
-  let information: TraceInformation
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
   let names: ReportNames
 
   /// A report of an answer.
-  public init(_ statistics: Statistics, information: TraceInformation, names: ReportNames) {
+  public init(_ statistics: Statistics, subject: ReportSubject, names: ReportNames) {
     self.statistics = statistics
-    self.information = information
+    self.subject = subject
     self.names = names
   }
 
@@ -54,14 +55,14 @@ public struct StatisticsReport {
     let lines: [String]
     switch options.format {
     case .csv: lines = shown.csvLines()
-    case .markdown: lines = Preface.notes(information).map { "> \($0)\n" } + shown.markdownLines()
+    case .markdown: lines = Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()
     default: lines = text(shown, of: all.rows.count, options)
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {
-    var lines = Preface.lines(information, style: options.style)
+    var lines = Preface.lines(subject, style: options.style)
     if let scope { lines.insert(scope, at: lines.count - 1) }
     lines += shown.tableLines(style: options.style)
     if shown.rows.isEmpty { lines.append("no type passes the filters") }

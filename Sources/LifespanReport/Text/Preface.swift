@@ -2,10 +2,25 @@
 import LifespanAnalysis
 import LifespanTrace
 
+/// The recording that a report is about.
+public struct ReportSubject: Sendable {
+  /// What is known of it.
+  public var information: TraceInformation
+  /// It still goes on: the report shows what is published by now.
+  public var isRunning: Bool
+
+  /// A recording, finished unless said otherwise.
+  public init(_ information: TraceInformation, isRunning: Bool = false) {
+    self.information = information
+    self.isRunning = isRunning
+  }
+}
+
 /// The first lines of a report, and the same facts for JSON.
 public enum Preface {
   /// Everything that makes the numbers less than complete, one sentence each, the worst first.
-  public static func notes(_ information: TraceInformation) -> [String] {
+  public static func notes(_ subject: ReportSubject) -> [String] {
+    let information = subject.information
     var notes: [String] = []
     if information.capture != .complete {
       let word = information.capture == .none ? "not said by the recorder" : information.capture.rawValue
@@ -14,7 +29,8 @@ public enum Preface {
     }
     if information.lost.total > 0 { notes.append(lost(information)) }
     let ending = information.ending.sentence
-    if !ending.isEmpty { notes.append("trace: " + ending) }
+    // A file that is being written has no end yet; that is no fault of it.
+    if !ending.isEmpty, !subject.isRunning { notes.append("trace: " + ending) }
     if information.wasPaused { notes.append("paused: objects born while recording was off are not in it") }
     if information.endsNotSeen > 0 {
       notes.append(
@@ -27,13 +43,15 @@ public enum Preface {
   }
 
   /// The notes, then one line that says which recording this is.
-  static func lines(_ information: TraceInformation, style: TextStyle) -> [String] {
-    notes(information).flatMap { style.warning($0) } + [headline(information), ""]
+  static func lines(_ subject: ReportSubject, style: TextStyle) -> [String] {
+    notes(subject).flatMap { style.warning($0) } + [headline(subject), ""]
   }
 
   /// `App (pid 7): 12.400 s, 1,204,331 events, 0 lost`.
-  static func headline(_ information: TraceInformation) -> String {
-    "\(programName(information)) (pid \(information.pid)): \(Units.seconds(information.end.rawValue)), "
+  static func headline(_ subject: ReportSubject) -> String {
+    let information = subject.information
+    let time = (subject.isRunning ? "as of " : "") + Units.seconds(information.end.rawValue)
+    return "\(programName(information)) (pid \(information.pid)): \(time), "
       + "\(Units.count(information.eventsRecorded)) events, \(Units.count(information.lost.total)) lost"
   }
 
@@ -43,8 +61,9 @@ public enum Preface {
   }
 
   /// The members with which every document begins.
-  static func jsonHead(_ information: TraceInformation) -> [JSONValue.Member] {
-    JSONValue.pairs([
+  static func jsonHead(_ subject: ReportSubject) -> [JSONValue.Member] {
+    let information = subject.information
+    return JSONValue.pairs([
       "format": .integer(1), "capture": .string(information.capture.rawValue),
       "program": .string(programName(information)), "pid": .unsigned(UInt64(information.pid)),
       "started_at": .string(information.startedAt),
@@ -52,12 +71,14 @@ public enum Preface {
   }
 
   /// The members that say what is missing.
-  static func jsonEvents(_ information: TraceInformation) -> [JSONValue.Member] {
-    JSONValue.pairs([
+  static func jsonEvents(_ subject: ReportSubject) -> [JSONValue.Member] {
+    let information = subject.information
+    return JSONValue.pairs([
       "events": .pairs([
         "recorded": .unsigned(information.eventsRecorded), "lost": .unsigned(information.lost.total),
       ]),
-      "notes": .array(notes(information).map { .string($0) }),
+      "end_ns": .integer(information.end.rawValue), "running": .bool(subject.isRunning),
+      "notes": .array(notes(subject).map { .string($0) }),
     ]).members
   }
 

@@ -35,6 +35,13 @@ enum Sample {
     return information
   }
 
+  /// A recording that has no end yet.
+  static var unfinished: TraceInformation {
+    var information = information
+    information.ending = TraceEnding(offset: 4_096, reason: .unfinished)
+    return information
+  }
+
   /// A recording with everything that can be missing.
   static var incomplete: TraceInformation {
     var information = information
