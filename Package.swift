@@ -22,9 +22,10 @@ let package = Package(
     .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
     .target(name: "LifespanSymbols", dependencies: ["LifespanTrace", "CElf"]),
     .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols"]),
+    .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
     .executableTarget(
       name: "LifespanCommand",
-      dependencies: ["CDrain", "CZstd", "LifespanReport"],
+      dependencies: ["CDrain", "CSession", "CZstd", "LifespanReport"],
       path: "Tools/lifespan"),
 
     .testTarget(name: "CDrainTests", dependencies: ["CDrain", "LifespanTrace"]),

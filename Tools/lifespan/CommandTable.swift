@@ -3,6 +3,7 @@
 
 enum CommandTable {
   static let commands: [CommandSpec] = [
+    RecordCommand.spec, ListCommand.spec, SwitchCommand.start, SwitchCommand.stop, MarkCommand.spec,
   ]
 
   static func command(named name: String) throws -> CommandSpec {

@@ -3,7 +3,10 @@
 import Glibc
 
 enum StandardStreams {
-  static func printLine(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+  /// True while a report belongs on stderr, because stdout is a recorded program's. Main thread only.
+  nonisolated(unsafe) static var toStandardError = false
+
+  static func printLine(_ text: String) { write(text + "\n", to: toStandardError ? STDERR_FILENO : STDOUT_FILENO) }
   static func errorLine(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
   /// Writes all of it or gives up at the first error: nobody listens then.
