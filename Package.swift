@@ -33,7 +33,10 @@ let package = Package(
     .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
-    .testTarget(name: "LifespanReportTests", dependencies: ["LifespanReport"]),
+    .testTarget(
+      name: "LifespanReportTests",
+      dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
+      exclude: ["Goldens"]),
     // Run the built command, as a user does.
     .testTarget(name: "CommandTests", dependencies: []),
   ]
