@@ -19,10 +19,12 @@ enum Program {
     let before = open("/dev/null", O_RDONLY)
     say("before: \(before)")
     for _ in 0..<10 { kept.append(make()) }
-    for descriptor in Int32(3)..<1024 { close(descriptor) }
 
-    let names = ["left", "right"].map { "\(folder)/\($0).\(getpid())" }
-    let files = names.map { open($0, O_RDWR | O_CREAT | O_TRUNC, 0o600) }
+    // No allocation from here until both are open: what a recorder had open must not come back in between.
+    let names = ["left", "right"].map { strdup("\(folder)/\($0).\(getpid())") }
+    var files: [Int32] = [-1, -1]
+    for descriptor in Int32(3)..<1024 { close(descriptor) }
+    for side in 0...1 { if let name = names[side] { files[side] = open(name, O_RDWR | O_CREAT | O_TRUNC, 0o600) } }
     say("opened: \(files)")
     var written = [[UInt8]](repeating: [], count: 2)
     for number in 0..<200 {
@@ -35,7 +37,7 @@ enum Program {
     for side in 0...1 { say("\(read(back: files[side], written[side].count + 64) == written[side])") }
     for number in 0..<100 { kept.append(deeper(number % 5)) }
     say("open at the end: \((Int32(3)..<1024).filter { fcntl($0, F_GETFD) >= 0 })")
-    for name in names { unlink(name) }
+    for case let name? in names { unlink(name) }
     printTruth(Node.tally)
     exit(0)
   }

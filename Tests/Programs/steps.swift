@@ -4,7 +4,7 @@
 //   make TYPE N   makes N objects of First, Second or Third and keeps them     drop N     drops the oldest N
 //   mark NAME     marks a generation from inside                              marked NAME  somebody outside has marked
 //   pid           prints "pid N"            wait       waits for a line on stdin     say TEXT   note TEXT (to stderr)
-//   copy          stdin to stdout until its end
+//   copy          stdin to stdout until its end                              environment   what a recorder left in ours
 //   catch N       counts signal N from now on; caught: waits for one, reads a line, prints the count
 //   exit N · trap · segv · abort · kill N (itself) · fork N (the child makes N and ends) · exec WORDS…
 
@@ -63,6 +63,7 @@ enum Program {
     case "say": say(next())
     case "note": fputs(next() + "\n", stderr)
     case "copy": copy()
+    case "environment": environment()
     case "catch": count_signal(Int32(number()))
     case "caught": caught()
     case "fork": child(makes: number())
@@ -78,6 +79,12 @@ enum Program {
       if lines <= 3 { say(line) }
     }
     say("\(lines) lines")
+  }
+
+  static func environment() {
+    let ours: [String] = ["LD_PRELOAD", "LIFESPAN_SESSION"]
+    let left = ours.filter { getenv($0) != nil }
+    say("left in the environment: \(left)")
   }
 
   static func caught() {
