@@ -35,6 +35,6 @@ let package = Package(
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
     .testTarget(name: "LifespanReportTests", dependencies: ["LifespanReport"]),
     // Run the built command, as a user does.
-    .testTarget(name: "CommandTests", dependencies: []),
+    .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
   ]
 )
