@@ -4,6 +4,7 @@
 enum CommandTable {
   static let commands: [CommandSpec] = [
     RecordCommand.spec, ListCommand.spec, SwitchCommand.start, SwitchCommand.stop, MarkCommand.spec,
+    DumpCommand.spec,
   ]
 
   static func command(named name: String) throws -> CommandSpec {
