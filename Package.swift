@@ -38,6 +38,6 @@ let package = Package(
       dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
       exclude: ["Goldens"]),
     // Run the built command, as a user does.
-    .testTarget(name: "CommandTests", dependencies: []),
+    .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
   ]
 )

@@ -78,6 +78,13 @@ uint32_t session_map_capture(const struct lifespan_map *map) {
   return atomic_load_explicit(&((struct lifespan_map *)map)->capture, memory_order_acquire);
 }
 
+void session_map_reason(const struct lifespan_map *map, char *room, size_t length) {
+  size_t most = sizeof map->capture_reason < length ? sizeof map->capture_reason : length;
+  if (most == 0) return;
+  memcpy(room, map->capture_reason, most);
+  room[most - 1] = 0;
+}
+
 void session_map_leave(struct lifespan_map *map) {
   atomic_store_explicit(&map->consumer_alive, 0, memory_order_release);
 }

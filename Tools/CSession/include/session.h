@@ -23,6 +23,8 @@ bool session_map_recording(const struct lifespan_map *map);
 // enum lifespan_program_state and enum lifespan_capture as the program says. Any thread.
 uint32_t session_map_state(const struct lifespan_map *map);
 uint32_t session_map_capture(const struct lifespan_map *map);
+// Why the capture is not complete, as the program says; always terminated. After the program's end or while it runs.
+void session_map_reason(const struct lifespan_map *map, char *room, size_t length);
 // Says goodbye: no producer waits for us any more.
 void session_map_leave(struct lifespan_map *map);
 
@@ -62,6 +64,13 @@ int session_signals(void *before, size_t before_size);
 void session_fill_standard_descriptors(void);
 // One signal from the signalfd. Returns its number, 0 when there is none; *sender its process, *from_kernel when a terminal sent it.
 int session_next_signal(int descriptor, pid_t *sender, bool *from_kernel);
+// The ABI of a preload library: loads it (inert without LIFESPAN_SESSION) and asks its door. < 0: it cannot be loaded or has none;
+// *reason is then the dynamic linker's word or NULL.
+int64_t session_preload_abi(const char *path, const char **reason);
+// glibc's version at run time, e.g. "2.36". Static memory.
+const char *session_glibc_version(void);
+// True when the dynamic linker finds that library.
+bool session_can_load(const char *name);
 // True when the file carries capabilities, which make the dynamic linker ignore LD_PRELOAD.
 bool session_has_capabilities(const char *path);
 // Starts a program with the given signal mask, everything else inherited. Returns its pid or -errno.

@@ -13,8 +13,7 @@ enum HelpText {
   /// The help of one command.
   static func text(of command: CommandSpec) -> String {
     var lines = ["usage: lifespan \(command.name) \(command.usage)", "", command.summary, "", "options:"]
-    let rows = (command.options + [.help]).map { (left: left($0), help: $0.help + ($0.repeatable ? " (repeatable)" : "")) }
-    lines += columns(rows)
+    lines += columns((command.options + [.help]).map { ($0.left, $0.help + ($0.repeatable ? " (repeatable)" : "")) })
     let discussion = command.discussion()
     if !discussion.isEmpty { lines += ["", discussion] }
     return lines.joined(separator: "\n")
@@ -32,10 +31,6 @@ enum HelpText {
     }
   }
 
-  private static func left(_ option: OptionSpec) -> String {
-    option.names.joined(separator: ", ") + (option.value.map { " " + $0 } ?? "")
-  }
-
   private static func pad(_ text: String, to width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
@@ -51,4 +46,9 @@ enum HelpText {
     }
     return lines
   }
+}
+
+extension OptionSpec {
+  /// The left column: all spellings, and what stands for the value.
+  fileprivate var left: String { names.joined(separator: ", ") + (value.map { " " + $0 } ?? "") }
 }

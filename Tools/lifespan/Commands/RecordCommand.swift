@@ -18,7 +18,9 @@ enum RecordCommand {
     .choice(
       "--events", of: ["allocations", "refcounts"],
       help: "refcounts: also every retain and release (Tracked types always record them)"),
-    .option("--record", value: "PATTERN", repeatable: true, help: "types to record; with --ignore in order, last match wins"),
+    .option(
+      "--record", value: "PATTERN", repeatable: true,
+      help: "types to record; with --ignore in order, last match wins"),
     .option("--ignore", value: "PATTERN", repeatable: true, help: "types to leave out"),
     .choice("--unwind", of: ["auto", "fp", "libunwind", "none"], help: "how stacks are taken; default auto"),
     .option("--depth", value: "N", help: "frames kept of a stack; default \(RecordOptions.defaultDepth)"),
@@ -34,8 +36,9 @@ enum RecordCommand {
 
   private static var discussion: String {
     """
-    PROGRAM is any dynamically linked executable, script or wrapper; the first process with a Swift runtime is recorded.
-    Below swift run and swift test that is your own program. PATTERN is a glob of type names, in which only * is special.
+    PROGRAM is any dynamically linked executable, script or wrapper; the first process with a Swift
+    runtime is recorded. Below swift run and swift test that is your own program.
+    PATTERN is a glob of type names, in which only * is special.
 
     exit status: the program's own, 128+n when signal n killed it, 126 not executable, 127 not found,
     2 the trace cannot be written (before the program starts), 64 wrong usage.

@@ -15,7 +15,8 @@ enum FramePointerScan {
         if text[index] == 0x55, text[index + 1] == 0x48, text[index + 2] == 0x89, text[index + 3] == 0xe5 {
           setUps += 1
           entries += 1
-        } else if text[index] == 0x55 || text[index] == 0x53 || (text[index] == 0x41 && text[index + 1] & 0xf8 == 0x50) {
+        } else if text[index] == 0x55 || text[index] == 0x53 || (text[index] == 0x41 && text[index + 1] & 0xf8 == 0x50)
+        {
           entries += 1
         }
       }

@@ -14,7 +14,8 @@ enum ClosingLine {
     let events = traces.reduce(0) { $0 + $1.counts.events }
     let lost = traces.reduce(0) { $0 + $1.counts.lost }
     var line = traces.map(\.path).joined(separator: ", ")
-    line += ": \(grouped(events)) \(events == 1 ? "event" : "events"), \(grouped(lost)) lost."
+    line += ": \(grouped(events)) \(events == 1 ? "event" : "events"), \(grouped(lost)) lost"
+    line += (traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? "") + "."
     if let broken = traces.first(where: { $0.error != 0 }) {
       return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."
     }
@@ -24,7 +25,9 @@ enum ClosingLine {
 
   private static func reason(_ finished: [FinishedRecording], _ problems: [String], _ program: String) -> String {
     if let problem = problems.first { return problem }
-    if let ended = finished.first { return "\(ended.program) ended before its recorder began" }
+    if let ended = finished.first {
+      return ended.program + (ended.limitation.map { ": " + $0 } ?? " ended before its recorder began")
+    }
     return "\(program) has no Swift runtime, nor has a program that it started"
   }
 

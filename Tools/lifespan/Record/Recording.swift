@@ -100,6 +100,19 @@ final class Recording {
 
   private var isEnding: Bool { session_map_state(map) == LIFESPAN_PROGRAM_ENDING.rawValue }
 
+  /// What the recorder could not see and why; nil when the capture is complete.
+  private var capture: String? {
+    var room = [CChar](repeating: 0, count: 257)
+    session_map_reason(map, &room, room.count)
+    let reason = String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    switch lifespan_capture(rawValue: session_map_capture(map)) {
+    case LIFESPAN_CAPTURE_COMPLETE: return nil
+    case LIFESPAN_CAPTURE_PARTIAL: return "partial (\(reason))"
+    case LIFESPAN_CAPTURE_COUNTS: return "counts-only (\(reason))"
+    default: return reason.isEmpty ? nil : reason
+    }
+  }
+
   /// Everything published by now stands in the file afterwards. Gives 0 or an errno value.
   func flush() -> Int32 {
     withDrain { drain in
@@ -130,12 +143,13 @@ final class Recording {
     var counts = lifespan_drain_counts()
     lifespan_drain_counts(drain, &counts)
     lifespan_drain_destroy(drain)
+    let capture = self.capture
     session_map_leave(map)
     session_map_close(map, mapping)
     descriptorBox.deallocate()
     if began { file.closeFile() } else { file.discard() }
     return FinishedRecording(
-      path: file.path, program: facts.name, began: began, counts: counts, error: error)
+      path: file.path, program: facts.name, began: began, counts: counts, error: error, limitation: capture)
   }
 }
 
@@ -148,4 +162,6 @@ struct FinishedRecording {
   let counts: lifespan_drain_counts
   /// errno of the first write that failed, 0 none.
   let error: Int32
+  /// The capture and its reason where it is not complete.
+  let limitation: String?
 }

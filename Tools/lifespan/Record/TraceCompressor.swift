@@ -20,11 +20,12 @@ final class TraceCompressor {
   }
 
   /// As the drain calls it; its context is an unretained TraceCompressor.
-  static let callback: @convention(c) (
-    UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int
-  ) -> Int = { context, target, room, bytes, length in
-    guard let context else { return 0 }
-    let compressor = Unmanaged<TraceCompressor>.fromOpaque(context).takeUnretainedValue()
-    return compressor.compress(target, room, bytes, length)
-  }
+  static let callback:
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int
+    ) -> Int = { context, target, room, bytes, length in
+      guard let context else { return 0 }
+      let compressor = Unmanaged<TraceCompressor>.fromOpaque(context).takeUnretainedValue()
+      return compressor.compress(target, room, bytes, length)
+    }
 }
