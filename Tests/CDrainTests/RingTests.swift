@@ -84,7 +84,8 @@ final class RingTests: XCTestCase {
     for (kind, length) in shapes {
       for shown in 1..<length {
         var cells = Array(repeating: lifespan_cell(a: 0, b: 0), count: length)
-        cells[0] = lifespan_cell(a: fake_start(recording.fake), b: lifespan_head_word(kind.rawValue, UInt32(length), 16))
+        cells[0] = lifespan_cell(
+          a: fake_start(recording.fake), b: lifespan_head_word(kind.rawValue, UInt32(length), 16))
         fake_cut(recording.fake, 0, cells, length, shown)
         recording.round()
         damaged += 1
