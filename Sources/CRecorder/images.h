@@ -23,7 +23,7 @@ struct images_entry {
   uint32_t row_count;
   uint32_t id;
   uintptr_t header, header_end;  // .eh_frame_hdr, 0 none
-  struct rows_span reads[ROWS_TEXTS];
+  struct rows_span reads[ROWS_READS];
 };
 
 // Row for a code address (of the call, not behind it) by the table alone. In hooks. False: in no known image.
