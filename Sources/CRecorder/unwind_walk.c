@@ -64,14 +64,16 @@ static void replace(struct lifespan_walk *w, uint32_t position, uint32_t old, bo
   w->kept = kept;
 }
 
-// The new frames join the old ones [0, match]. False: the kept root does not fit the depth.
-static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, const struct unwind_state *s, uint32_t depth) {
+// The new frames join the old ones [0, match]; `at_match` says where this walk read the words of the frame that was met. False: the kept root does not fit the depth.
+static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, struct frame at_match, uint32_t depth) {
   uint32_t fresh = ROOM - position, total = match + 1 + fresh, drop = total > depth ? total - depth : 0;
   if (w->end == LIFESPAN_END_CUT && total != depth) return false;
   if (drop > match) return false;
   struct frame *met = &frames_of(w)[match];
   bool live = met->slot & LIVE;
-  *met = (struct frame){(met->slot & ~(uint64_t)READ) | (s->cfa_slot ? READ : 0), s->fp, live ? s->fp_slot : 0, s->cfa_slot};
+  at_match.slot = (met->slot & ~(uint64_t)READ) | (at_match.cfa_slot ? READ : 0);
+  if (!live) at_match.fp_slot = 0;
+  *met = at_match;
   move(w, 0, drop, match + 1 - drop);
   move(w, match + 1 - drop, position, fresh);
   set_live(w, match + 1 - drop, total - drop, live);
@@ -81,13 +83,13 @@ static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, con
   return true;
 }
 
-static inline bool matches(struct lifespan_walk *w, uint32_t i, const struct unwind_state *s) {
+static inline __attribute__((always_inline)) bool matches(struct lifespan_walk *w, uint32_t i, const struct unwind_state *s) {
   const struct frame *f = &frames_of(w)[i];
   if ((f->slot & ~(uint64_t)FLAGS) != s->sp - 8 || w->pcs[i] != s->pc || s->exact) return false;
   return !(f->slot & LIVE) || unwind_clean(f->fp) == unwind_clean(s->fp);
 }
 
-static inline int row_step(struct unwind_state *s, bool by_rows, struct rows_row *row) {
+static inline __attribute__((always_inline)) int row_step(struct unwind_state *s, bool by_rows, struct rows_row *row) {
   *row = (struct rows_row){.kind = ROWS_FP, .cfa = 2, .fp = -2};
   s->uses = s->restores = false;
   if (!by_rows && !unwind_clean(s->fp)) return LIFESPAN_END_WHOLE; // by frame pointers alone the chain ends with 0
@@ -95,17 +97,16 @@ static inline int row_step(struct unwind_state *s, bool by_rows, struct rows_row
     images_missed(s->pc);
     return LIFESPAN_END_NO_IMAGE;
   }
-  return unwind_step(s, row);
+  return unwind_step(s, *row);
 }
 
 // Puts the callers in the task's contexts in front of the new frames; the new position.
-static uint32_t add_async(struct lifespan_walk *w, uint32_t position, const struct unwind_state *s, uintptr_t fp,
-                          uint32_t depth, int *end) {
+static uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t context, uint32_t depth, int *end) {
   uint64_t callers[UNWIND_CONTEXTS];
   bool whole = false;
   unsigned room = depth - (ROOM - position);
   if (room > UNWIND_CONTEXTS) room = UNWIND_CONTEXTS;
-  unsigned count = unwind_async(s, fp, callers, room, &whole);
+  unsigned count = unwind_async(context, callers, room, &whole);
   if (!count) return position;
   for (unsigned i = 0; i < count; i++) {
     position--;
@@ -116,15 +117,17 @@ static uint32_t add_async(struct lifespan_walk *w, uint32_t position, const stru
   return position;
 }
 
-static void walk_frames(struct lifespan_walk *w, struct unwind_state *s, bool by_rows, uint32_t depth, uint32_t unchanged) {
+// The loop. The state is a local whose address goes nowhere, so that it lives in registers: written to memory in words and
+// read back in pairs, it cost 20 ns a frame.
+static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool by_rows, uint32_t depth, uint32_t unchanged) {
+  struct unwind_state *s = &state;
   uint32_t old = w->count, position = ROOM, before = w->end;
   int64_t match = unchanged < old ? (int64_t)unchanged : (int64_t)old - 1;
   int end = UNWIND_GO_ON;
-  struct rows_row row;
   while (end == UNWIND_GO_ON) {
     while (match >= 0 && (frames_of(w)[match].slot & ~(uint64_t)FLAGS) < s->sp - 8) match--;
     if (match >= 0 && matches(w, (uint32_t)match, s)) {
-      if (join(w, position, (uint32_t)match, s, depth)) return;
+      if (join(w, position, (uint32_t)match, (struct frame){0, s->fp, s->fp_slot, s->cfa_slot}, depth)) return;
       match = -1;
     }
     position--;
@@ -132,14 +135,19 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state *s, bool by
     w->pcs[position] = s->pc;
     // Below a signal frame the pc is not at its usual place; such a frame is walked anew each time.
     struct frame *f = &frames_of(w)[position];
-    *f = (struct frame){s->exact ? 0 : s->sp - 8, s->fp, s->fp_slot, s->cfa_slot};
+    uint64_t slot = s->exact ? 0 : s->sp - 8;
+    f->fp = s->fp;
+    f->fp_slot = s->fp_slot;
+    f->cfa_slot = s->cfa_slot;
     uintptr_t fp = unwind_clean(s->fp);
+    struct rows_row row;
     end = row_step(s, by_rows, &row);
-    f->slot |= (s->uses ? USES : 0) | (s->restores ? RESTORES : 0);
+    f->slot = slot | (s->uses ? USES : 0) | (s->restores ? RESTORES : 0);
     if (ROOM - position == depth) {
       if (end == UNWIND_GO_ON) end = LIFESPAN_END_CUT;
-    } else if (end == UNWIND_GO_ON && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 && s->fp >> 60 == 1) {
-      position = add_async(w, position, s, fp, depth, &end);
+    } else if (end == UNWIND_GO_ON && s->fp >> 60 == 1 && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 &&
+               unwind_readable(s, fp - 8, 8)) {
+      position = add_async(w, position, unwind_word(fp - 8), depth, &end);
     }
   }
   w->end = (uint32_t)end;
@@ -186,7 +194,7 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
   if (mode == LIFESPAN_UNWIND_LIBUNWIND) return walk_by_reference(walk, pc, sp, fp, depth);
   struct unwind_state state = {.pc = pc, .sp = sp, .fp = fp, .floor = sp, .hi = walk->hi};
   uint32_t unchanged = verified(walk, sp);
-  walk_frames(walk, &state, mode == LIFESPAN_UNWIND_AUTO && epoch, depth, unchanged);
+  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && epoch, depth, unchanged);
   return walk->count;
 }
 
