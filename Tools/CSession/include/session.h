@@ -73,6 +73,9 @@ const char *session_glibc_version(void);
 bool session_can_load(const char *name);
 // True when the file carries capabilities, which make the dynamic linker ignore LD_PRELOAD.
 bool session_has_capabilities(const char *path);
+// Stops this process by the signal that stopped the program, so that the shell sees what it would see without us. Returns when it
+// goes on, or at once where the signal is ignored.
+void session_stop_by(int signal);
 // Starts a program with the given signal mask, everything else inherited. Returns its pid or -errno.
 pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask);
 
