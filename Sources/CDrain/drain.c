@@ -1,5 +1,5 @@
-// Making and ending a drain, rounds, marks and flushes: the functions of lifespan_drain.h that the doors call. The pieces are in the files
-// beside this one.
+// Making and ending a drain, rounds, marks and flushes: the functions of lifespan_drain.h that the doors call. The
+// pieces are in the files beside this one.
 #include "drain.h"
 
 #include <sys/mman.h>
