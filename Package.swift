@@ -28,7 +28,9 @@ let package = Package(
       dependencies: ["CDrain", "CSession", "CZstd", "LifespanReport"],
       path: "Tools/lifespan"),
 
-    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "LifespanTrace"]),
+    // Fake mappings: what a recorder would write, by hand.
+    .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
+    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
     .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
     .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),

@@ -54,6 +54,7 @@ static void ring_new_owner(struct drain_ring *r, struct lifespan_ring *shared) {
   r->claimed = true;
   r->tail = atomic_load_explicit(&shared->tail, memory_order_relaxed);
   r->task = 0;
+  r->thread = 0;
 }
 
 // Begins a round: takes head, then the buffers. True when there are cells.
@@ -69,11 +70,11 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
   r->next = atomic_load_explicit(&shared->next, memory_order_acquire);
   r->switch_at = atomic_load_explicit(&shared->switch_at, memory_order_relaxed);
   // `next` of a switch that head does not show yet may stand beside the switch_at of the one before.
-  if (r->next && r->switch_at == r->last_switch) r->next = 0;
+  if (r->next && r->switched && r->switch_at == r->last_switch) r->next = 0;
   // A switch beyond head is none yet for what we read.
   if (r->next && (int64_t)(r->head - r->switch_at) < 0) r->next = 0;
   if (r->head == r->tail && !r->next) return false;
-  r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
+  if (!r->thread) r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
   if (!ring_geometry(d, r, data)) {
     ring_damaged(d, r);
     return false;
@@ -183,6 +184,7 @@ void drain_ring_close(struct lifespan_drain *d, uint32_t slot) {
     atomic_store_explicit(&shared->data, r->next, memory_order_relaxed);
     atomic_store_explicit(&shared->next, 0, memory_order_release);
     r->last_switch = r->switch_at;
+    r->switched = true;
   }
   r->tail = r->position;
   if (r->position != r->start) atomic_store_explicit(&shared->tail, r->tail, memory_order_release);
