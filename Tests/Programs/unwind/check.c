@@ -100,13 +100,14 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
     walk->count -= 2;
   }
   bool signalled = false;
-  for (unsigned i = 0; i < walk->count; i++) {
+  for (unsigned i = 0; i < walk->count && mode != LIFESPAN_UNWIND_FP; i++) {
     uint64_t at = walk->pcs[walk->count - 1 - i];
     bool start_of_function = walk->end == LIFESPAN_END_ASYNC || i == walk->count - 1;
     bool restorer = *(const uint8_t *)at == 0x48 && ((const uint8_t *)at)[1] == 0xc7; // __restore_rt
-    if (!signalled && !restorer && !start_of_function && !follows_call(at)) calls_bad += strcmp(check, "fp") != 0;
+    if (!signalled && !restorer && !start_of_function && !follows_call(at)) calls_bad++;
     signalled = restorer;
   }
+  if (mode == LIFESPAN_UNWIND_FP) return; // without a frame pointer everywhere it has nothing to agree with
   if (lifespan_walk_agrees(walk, pcs, count)) equal++;
   else if (is_guess(pcs, count)) {
     guessed++;
