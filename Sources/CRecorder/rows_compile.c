@@ -48,7 +48,8 @@ static bool open_table(const struct rows_source *source, struct table *table) {
   if (source->header_end < limit) limit = source->header_end;
   const uint8_t *at = (const uint8_t *)source->header, *end = (const uint8_t *)limit;
   uintptr_t frames = 0, count = 0;
-  if (end - at < 8 || at[0] != 1 || at[3] != 0x3b) return false; // sorted pairs of 4-byte offsets: what all linkers write
+  // Sorted pairs of 4-byte offsets: what all linkers write.
+  if (end - at < 8 || at[0] != 1 || at[3] != 0x3b) return false;
   unsigned frame_encoding = at[1], count_encoding = at[2];
   at += 4;
   if (!rows_pointer(&at, end, frame_encoding, source->header, &frames)) return false;
@@ -67,13 +68,14 @@ static uintptr_t entry(const struct table *table, size_t index, unsigned word) {
 // Calls rows_gap for the parts of [from, to) that lie in executable segments.
 static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, void *scratch, size_t room,
                 struct rows_builder *builder) {
+  const struct rows_row none = {.kind = ROWS_NONE};
   for (unsigned i = 0; i < source->text_count; i++) {
     uintptr_t low = from > source->texts[i].start ? from : source->texts[i].start;
     uintptr_t high = to < source->texts[i].end ? to : source->texts[i].end;
     if (high <= low || high - low < SHORTEST_GAP) continue;
-    if (high - low > room) rows_put(builder, (uint32_t)(low - source->base), (struct rows_row){.kind = ROWS_NONE});
+    if (high - low > room) rows_put(builder, (uint32_t)(low - source->base), none);
     else rows_gap(source->base, low, high, scratch, builder);
-    if (high == source->texts[i].end) rows_put(builder, (uint32_t)(high - source->base), (struct rows_row){.kind = ROWS_NONE});
+    if (high == source->texts[i].end) rows_put(builder, (uint32_t)(high - source->base), none);
   }
 }
 

@@ -5,8 +5,8 @@ import XCTest
 final class UnwindTests: XCTestCase {
   private func programs() throws -> UnwindPrograms { try UnwindPrograms.shared.get() }
 
-  /// Every stack equals the reference's (or the reference had to guess in a function without frame description), reuse changes
-  /// nothing, nothing allocates.
+  /// Every stack equals the reference's (or the reference had to guess in a function without frame description),
+  /// reuse changes nothing, nothing allocates.
   private func assertSound(_ figures: UnwindPrograms.Figures, atLeast walks: Int, guesses: Bool = false) {
     XCTAssertGreaterThanOrEqual(figures["walks"], walks, figures.line)
     XCTAssertEqual(figures["equal"] + (guesses ? figures["guessed"] : 0), figures["walks"], figures.line)

@@ -1,5 +1,5 @@
-// Cost of one walk at 27 frames, side by side: prints nanoseconds, of CPU time, the least of 31 interleaved rounds. Built twice by
-// run.sh, with and without frame pointers below the hook.
+// Cost of one walk at 27 frames, side by side: prints nanoseconds, of CPU time, the least of 31 interleaved rounds.
+// Built twice by run.sh, with and without frame pointers below the hook.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Small facts of the unwinder, one a line as `name value`; UnwindTests.swift says what each must be. Argument: the paths of
-// two plugins (plugin.c).
+// Small facts of the unwinder, one a line as `name value`; UnwindTests.swift says what each must be. Argument: the
+// paths of two plugins (plugin.c).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -30,8 +30,8 @@ static int bounds_agree(void) {
   pthread_attr_getstack(&attributes, &address, &size);
   if (!lifespan_stack_bounds(&lo, &hi)) return 0;
   if (getenv("FACTS_BOUNDS")) fprintf(stderr, "%lx %lx, C library %p %zx\n", lo, hi, address, size);
-  // The top of a thread's block belongs to the C library, the bottom may be its guard, and of the main thread's last pages it
-  // knows as little as we do.
+  // The top of a thread's block belongs to the C library, the bottom may be its guard, and of the main thread's last
+  // pages it knows as little as we do.
   uintptr_t top = (uintptr_t)address + size, apart = top > hi ? top - hi : hi - top;
   return lo < here && here < hi && apart < 65536 && lo <= (uintptr_t)address + (64u << 10);
 }
@@ -62,7 +62,8 @@ static unsigned from_jit(void) {
 
 static void lengths(void) {
   static const struct { uint8_t bytes[16]; unsigned length; } cases[] = {
-      {{0x55}, 1}, {{0x48, 0x89, 0xe5}, 3}, {{0x0f, 0xb6, 0x05, 1, 2, 3, 4}, 7}, {{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10},
+      {{0x55}, 1}, {{0x48, 0x89, 0xe5}, 3}, {{0x0f, 0xb6, 0x05, 1, 2, 3, 4}, 7},
+      {{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10},
       {{0x66, 0xc7, 0x44, 0x24, 8, 1, 2}, 7}, {{0xf7, 0x05, 1, 2, 3, 4, 5, 6, 7, 8}, 10}, {{0xf6, 0xd0}, 2},
       {{0xf3, 0x0f, 0x1e, 0xfa}, 4}, {{0xc5, 0xf8, 0x77}, 3}, {{0xc4, 0xe3, 0x7d, 0x39, 0xc1, 1}, 6},
       {{0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x00}, 6}, {{0x62, 0xf3, 0xfd, 0x48, 0x3b, 0xc1, 1}, 7},
