@@ -147,6 +147,7 @@ static void reconcile(const struct images_look *look) {
     tell(image, 1, map.path);
     added = true;
   }
+  rows_release();
   if (added) publish(false);
 }
 
@@ -228,7 +229,7 @@ static void notified(void) {
 }
 
 bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context) {
-  if (map.images) return true;
+  if (map.images) return images_have_rows;
   unwind_bounds_start();
   size_t bytes = IMAGES_MAX * sizeof(struct image);
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -240,9 +241,8 @@ bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context)
   map.images = memory;
   look_again();
   map.follows = follow && images_notify_install(notified);
-  bool any = false;
-  for (uint32_t i = 0; i < map.used; i++) any |= map.images[i].rows.rows != NULL;
-  return any;
+  for (uint32_t i = 0; i < map.used; i++) images_have_rows |= map.images[i].rows.rows != NULL;
+  return images_have_rows;
 }
 
 // glibc 2.35 and later answer from a hook which image an address lies in; so code that is in none (JIT) asks for

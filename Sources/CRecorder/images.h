@@ -56,6 +56,9 @@ ROWS_INLINE bool images_row_cached(uintptr_t pc, struct rows_row *row) {
   return true;
 }
 
+// False when no image had rows at start: walks go by frame pointers. Written once, before hooks.
+extern bool images_have_rows;
+
 // Writers, under the lock of images.c: fill the entries of the hidden table in ascending order, then publish. Readers
 // of the shown one go on undisturbed. False: no memory.
 bool images_table_start(void);

@@ -19,6 +19,7 @@ static _Atomic uint32_t shown_epoch;
 
 _Atomic uint64_t images_cache[IMAGES_CACHE];
 _Atomic uint32_t images_generation;
+bool images_have_rows;
 
 uint32_t lifespan_images_epoch(void) { return atomic_load_explicit(&shown_epoch, memory_order_acquire); }
 

@@ -77,6 +77,8 @@ void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struc
 // no memory. The builder's rows are a mapping of rows_bytes(room) that the caller owns.
 bool rows_compile(const struct rows_source *source, struct rows_builder *builder);
 size_t rows_bytes(size_t room);
+// Gives back what rows_compile keeps from one image to the next; after the last of a batch.
+void rows_release(void);
 
 // End of the readable segment that holds [address, address + bytes), 0 if none does.
 uintptr_t rows_readable(const struct rows_source *source, uintptr_t address, size_t bytes);

@@ -102,17 +102,28 @@ static void compile(const struct rows_source *source, const struct table *table,
   else if (cursor < end) rows_put(builder, (uint32_t)(cursor - source->base), (struct rows_row){.kind = ROWS_NONE});
 }
 
+// The gap scan's working memory: for gaps up to 4 MiB, touched only as far as the largest gap goes. Kept from image to
+// image, since touching it anew costs as much as a scan.
+#define SCRATCH_ROOM ((size_t)4 << 20)
+static void *kept_scratch;
+
+void rows_release(void) {
+  if (kept_scratch) munmap(kept_scratch, SCRATCH_ROOM * ROWS_SCRATCH);
+  kept_scratch = NULL;
+}
+
 bool rows_compile(const struct rows_source *source, struct rows_builder *builder) {
   struct table table;
   *builder = (struct rows_builder){0};
   if (!open_table(source, &table)) return false;
-  // The gap scan's working memory: for gaps up to 4 MiB, touched only as far as the largest gap goes.
-  size_t room = 4u << 20;
-  void *scratch = mmap(NULL, room * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (scratch == MAP_FAILED) room = 0;
-  compile(source, &table, scratch, room, builder);
-  if (room) munmap(scratch, room * ROWS_SCRATCH);
+  size_t room = SCRATCH_ROOM;
+  if (!kept_scratch) {
+    void *memory = mmap(NULL, room * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    kept_scratch = memory == MAP_FAILED ? NULL : memory;
+  }
+  if (!kept_scratch) room = 0;
+  compile(source, &table, kept_scratch, room, builder);
   if (builder->failed || !builder->count) {
     if (builder->rows) munmap(builder->rows, rows_bytes(builder->room));
     *builder = (struct rows_builder){0};

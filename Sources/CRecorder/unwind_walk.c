@@ -198,7 +198,7 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
   if (mode == LIFESPAN_UNWIND_LIBUNWIND) return walk_by_reference(walk, pc, sp, fp, depth);
   struct unwind_state state = {.pc = pc, .sp = sp, .fp = fp, .floor = sp, .hi = walk->hi};
   uint32_t unchanged = verified(walk, sp);
-  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && epoch, depth, unchanged);
+  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, unchanged);
   return walk->count;
 }
 

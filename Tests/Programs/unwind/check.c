@@ -1,7 +1,7 @@
 // Preload library of the unwinder's tests: at every malloc walks the stack and compares with other unwinders. Built by
 // run.sh from the recorder's own sources; prints one line of figures at exit.
 //
-// UNWIND_CHECK: reference (default), local (libunwind's unw_backtrace), time (no comparison), fp, libunwind.
+// UNWIND_CHECK: reference (default), local (libunwind's unw_backtrace), time (no comparison), fp, libunwind, off (no walks).
 // UNWIND_CUT=1 takes two frames off the walk before comparing: the comparison must then fail.
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -193,7 +193,7 @@ __attribute__((constructor)) static void start(void) {
   }
   lifespan_images_refresh();
   descriptors = open_descriptors();
-  on = 1;
+  on = strcmp(check, "off") != 0;
 }
 
 __attribute__((destructor)) static void finish(void) {
