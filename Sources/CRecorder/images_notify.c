@@ -1,9 +1,10 @@
-// Hears of dlopen and dlclose: the dynamic linker calls an empty function (r_brk, `_dl_debug_state`) whenever its lists
-// have changed, for debuggers. Its entry is replaced by a jump to our handler. Called by images.c.
+// Hears of dlopen and dlclose: the dynamic linker calls an empty function (r_brk, `_dl_debug_state`) whenever its
+// lists have changed, for debuggers. Its entry is replaced by a jump to our handler. Called by images.c.
 //
-// Installed by one aligned 8-byte store, and only over bytes that are known: a return (with or without endbr64) and padding
-// behind it. With endbr64 a thread may stand between the two, so that the process must have one thread; without it the
-// function is one instruction, and nobody can stand inside. A debugger's breakpoint there is not known, so nothing is patched.
+// Installed by one aligned 8-byte store, and only over bytes that are known: a return (with or without endbr64) and
+// padding behind it. With endbr64 a thread may stand between the two, so that the process must have one thread;
+// without it the function is one instruction, and nobody can stand inside. A debugger's breakpoint there is not known,
+// so nothing is patched.
 #define _GNU_SOURCE
 #include <link.h>
 #include <string.h>

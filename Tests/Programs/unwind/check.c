@@ -1,8 +1,8 @@
 // Preload library of the unwinder's tests: at every malloc walks the stack and compares with other unwinders. Built by
 // run.sh from the recorder's own sources; prints one line of figures at exit.
 //
-// UNWIND_CHECK: reference (default), local (libunwind's unw_backtrace), time (no comparison), fp, libunwind, off (no walks).
-// UNWIND_CUT=1 takes two frames off the walk before comparing: the comparison must then fail.
+// UNWIND_CHECK: reference (default), local (libunwind's unw_backtrace), time (no comparison), fp, libunwind, off (no
+// walks). UNWIND_CUT=1 takes two frames off the walk before comparing: the comparison must then fail.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

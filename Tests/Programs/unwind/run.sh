@@ -16,7 +16,7 @@ build() {
   clang $flags "$here/facts.c" $sources -o "$out/facts" -lpthread
   clang -O2 "$here/c.c" -o "$out/c" -lpthread
   clang++ -O2 "$here/cxx.cpp" -o "$out/cxx"
-  clang -O2 "$here/loader.c" -o "$out/loader"
+  clang -O2 "$here/loader.c" -o "$out/loader" -lpthread
   for frame in 64 200; do clang -O2 -fPIC -shared -DFRAME=$frame "$here/plugin.c" -o "$out/plugin$frame.so"; done
   swiftc -O "$here/plain.swift" -o "$out/plain"
   swiftc -O -Xcc -fno-omit-frame-pointer "$here/plain.swift" -o "$out/plain-fp"
