@@ -139,8 +139,8 @@ struct drain_heap_entry {
 // -----------------------------------------------------------------------------------------------------------
 struct drain_history {
   struct drain_event *events;
-  uint32_t room;
-  uint64_t total; // events ever; the newest `room` of them are there
+  uint32_t room, next; // next: total % room
+  uint64_t total;      // events ever; the newest `room` of them are there
 };
 
 // ---- The drain
@@ -224,6 +224,7 @@ void drain_refused(struct lifespan_drain *d);
 void drain_retire(struct lifespan_drain *d);
 void drain_grow(struct lifespan_drain *d);
 void drain_add_gap(struct drain_ring *r, unsigned reason, uint64_t from, uint64_t to);
+void drain_write_ring_gaps(struct lifespan_drain *d, uint32_t slot);
 void drain_write_gaps(struct lifespan_drain *d);
 
 // merge.c

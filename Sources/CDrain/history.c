@@ -15,7 +15,9 @@ void drain_history_destroy(struct drain_history *history) {
 }
 
 void drain_history_add(struct drain_history *history, const struct drain_event *event) {
-  *drain_history_at(history, history->total++) = *event;
+  history->events[history->next] = *event;
+  history->next = history->next + 1 == history->room ? 0 : history->next + 1;
+  history->total++;
 }
 
 // The object that is asked for: the one that lives there, else the newest that the ring still knows at this address.

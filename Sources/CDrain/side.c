@@ -73,6 +73,7 @@ static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const st
   // A thread writes this before all else: what follows in the ring is its own, also where it took the ring over from a
   // dead one.
   if (cells[1].b == 1) {
+    if (r->thread) drain_write_ring_gaps(d, (uint32_t)(r - d->rings));
     r->thread = (uint32_t)lifespan_cell_value(cells[0].b);
     r->task = 0;
   }

@@ -56,7 +56,6 @@ static void upkeep_lost(struct lifespan_drain *d, struct drain_ring *r, struct l
 void drain_ring_losses(struct lifespan_drain *d, uint32_t slot) {
   struct drain_ring *r = &d->rings[slot];
   struct lifespan_ring *shared = upkeep_ring(d, slot);
-  if (!r->thread) r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
   upkeep_lost(d, r, shared);
   uint64_t suppressed = upkeep_since(&shared->suppressed, &r->suppressed);
   if (suppressed) {
@@ -91,15 +90,19 @@ static void upkeep_gap_row(struct lifespan_drain *d, uint32_t thread, struct dra
   *gap = (struct drain_gap){0};
 }
 
+// Writes the gaps of one ring, in the name of the thread that has it now.
+void drain_write_ring_gaps(struct lifespan_drain *d, uint32_t slot) {
+  struct drain_ring *r = &d->rings[slot];
+  if (!r->has_gap) return;
+  r->has_gap = false;
+  if (!r->thread) r->thread = __atomic_load_n(&upkeep_ring(d, slot)->thread_number, __ATOMIC_RELAXED);
+  for (unsigned reason = 0; reason < DRAIN_GAPS; reason++) upkeep_gap_row(d, r->thread, &r->gaps[reason], reason);
+}
+
 // Gaps become rows when a chunk is closed, not in each round: a program that loses all the time would fill the trace
 // with them.
 void drain_write_gaps(struct lifespan_drain *d) {
-  for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) {
-    struct drain_ring *r = &d->rings[slot];
-    if (!r->has_gap) continue;
-    r->has_gap = false;
-    for (unsigned reason = 0; reason < DRAIN_GAPS; reason++) upkeep_gap_row(d, r->thread, &r->gaps[reason], reason);
-  }
+  for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) drain_write_ring_gaps(d, slot);
   upkeep_gap_row(d, 0, &d->refused_gap, DRAIN_GAP_NO_RING);
 }
 
@@ -113,6 +116,7 @@ static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {
   // Its last records were written before it went: look again now that it is known to be gone.
   if (atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;
   drain_ring_losses(d, slot);
+  drain_write_ring_gaps(d, slot);
   r->claimed = false;
   // The next owner writes its tid after it has claimed: until then there must be none that we could look up.
   __atomic_store_n(&shared->tid, 0, __ATOMIC_RELAXED);

@@ -18,6 +18,11 @@ final class EventDecoder {
   let boundaries: [(firstEvent: UInt64, generation: UInt32)]
   lazy var addresses = AddressDecoder(sites: sites)
 
+  /// Events decoded so far.
+  private(set) var events: UInt64 = 0
+  /// Births decoded so far.
+  var births: UInt64 { UInt64(runs.births) }
+
   // Of the chunk.
   private(set) var done = 0
   private var total = 0
@@ -97,6 +102,7 @@ final class EventDecoder {
     if columns.contains(.addresses) { decodeAddresses(count) }
     if let name = chunk.failed { throw .damaged("column \(name) is damaged near event \(batch.firstIndex)") }
     done += count
+    events &+= UInt64(count)
     return true
   }
 
@@ -163,62 +169,4 @@ extension UnsafeRawBufferPointer {
 
 extension VarintCursor {
   static var empty: VarintCursor { VarintCursor(.nothing) }
-}
-
-/// The memory of one batch's columns.
-final class EventBuffers {
-  let objects = UnsafeMutablePointer<Int>.allocate(capacity: EventBatch.capacity)
-  let sites = UnsafeMutablePointer<UInt32>.allocate(capacity: EventBatch.capacity)
-  let times = UnsafeMutablePointer<Int64>.allocate(capacity: EventBatch.capacity)
-  let threads = UnsafeMutablePointer<UInt32>.allocate(capacity: EventBatch.capacity)
-  let tasks = UnsafeMutablePointer<UInt64>.allocate(capacity: EventBatch.capacity)
-  let generations = UnsafeMutablePointer<UInt32>.allocate(capacity: EventBatch.capacity)
-  let addresses = UnsafeMutablePointer<UInt64>.allocate(capacity: EventBatch.capacity)
-  let stacks = UnsafeMutablePointer<UInt32>.allocate(capacity: EventBatch.capacity)
-  let amounts = UnsafeMutablePointer<EventAmount>.allocate(capacity: EventBatch.capacity)
-  let moveSizes = UnsafeMutablePointer<UInt64>.allocate(capacity: EventBatch.capacity)
-  let moveDeltas = UnsafeMutablePointer<Int64>.allocate(capacity: EventBatch.capacity)
-  let serials = UnsafeMutablePointer<UInt64>.allocate(capacity: EventBatch.capacity)
-  private let noKinds = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
-
-  init() {
-    let count = EventBatch.capacity
-    objects.initialize(repeating: EventBatch.unknownObject, count: count)
-    sites.initialize(repeating: 0, count: count)
-    times.initialize(repeating: 0, count: count)
-    threads.initialize(repeating: 0, count: count)
-    tasks.initialize(repeating: 0, count: count)
-    generations.initialize(repeating: 0, count: count)
-    addresses.initialize(repeating: 0, count: count)
-    stacks.initialize(repeating: 0, count: count)
-    amounts.initialize(repeating: EventAmount(amount: 0), count: count)
-    moveSizes.initialize(repeating: 0, count: count)
-    moveDeltas.initialize(repeating: 0, count: count)
-    serials.initialize(repeating: 0, count: count)
-  }
-
-  deinit {
-    objects.deallocate()
-    sites.deallocate()
-    times.deallocate()
-    threads.deallocate()
-    tasks.deallocate()
-    generations.deallocate()
-    addresses.deallocate()
-    stacks.deallocate()
-    amounts.deallocate()
-    moveSizes.deallocate()
-    moveDeltas.deallocate()
-    serials.deallocate()
-    noKinds.deallocate()
-  }
-
-  /// An empty batch over this memory.
-  var batch: EventBatch {
-    EventBatch(
-      kinds: UnsafePointer(noKinds), objects: UnsafePointer(objects), sites: UnsafePointer(sites),
-      times: UnsafePointer(times), threads: UnsafePointer(threads), tasks: UnsafePointer(tasks),
-      generations: UnsafePointer(generations), addresses: UnsafePointer(addresses), stacks: UnsafePointer(stacks),
-      amounts: UnsafePointer(amounts), moveSizes: UnsafePointer(moveSizes), serials: UnsafePointer(serials))
-  }
 }

@@ -159,6 +159,18 @@ final class RingTests: XCTestCase {
     XCTAssertEqual(trace.gaps.filter { $0.reason == 2 }.map(\.others), [9])
   }
 
+  func testALossBelongsToTheThreadThatHadTheRingThen() throws {
+    let recording = try Recording()
+    fake_lose(recording.fake, 0, 1, 0, 0, 20, 30)
+    recording.round()
+    XCTAssertTrue(fake_thread(recording.fake, 0, 7, 4711, "next"))
+    recording.round()
+    fake_lose(recording.fake, 0, 2, 0, 0, 40, 50)
+    let trace = try recording.finished()
+    XCTAssertEqual(trace.gaps.map(\.thread.rawValue), [1, 7])
+    XCTAssertEqual(trace.gaps.map(\.births), [1, 2])
+  }
+
   func testTheEmptyRingOfAThreadThatIsGoneIsTakenBack() throws {
     let recording = try Recording(rings: 3, threadCheck: true)
     let gone: UInt32 = 0x3fff_fff0  // beyond every kernel's limit

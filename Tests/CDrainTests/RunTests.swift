@@ -17,9 +17,8 @@ final class RunTests: XCTestCase {
     let result = Result()
     nonisolated(unsafe) let drain = recording.drain
     nonisolated(unsafe) let flag = stop
-    nonisolated(unsafe) let shared = result
     Thread.detachNewThread {
-      shared.value = fake_run(drain, flag)
+      result.value = fake_run(drain, flag)
       done.signal()
     }
     XCTAssertTrue(fake_wait_empty(recording.fake, 0, 5000), "not drained")

@@ -19,6 +19,13 @@ final class TraceWritingTests: XCTestCase {
     XCTAssertEqual(Array(recording.sunk.bytes.prefix(8)), Array("LIFESPAN".utf8))
   }
 
+  func testAProgramThatNeverCameToRunLeavesAnEmptyWholeTrace() throws {
+    let recording = try Recording()
+    fake_set_state(recording.fake, LIFESPAN_PROGRAM_NEW.rawValue)
+    recording.round()
+    XCTAssertEqual(try recording.finished().end?["events"], 0)
+  }
+
   func testTheHeaderAndTheFactsOfTheProgramAreWritten() throws {
     let recording = try Recording(unit: 1024)
     lifespan_drain_info(recording.drain, "arguments", "fake 'a b'")
