@@ -56,6 +56,7 @@ int lifespan_drain_run(struct lifespan_drain *drain, const _Atomic int *stop, vo
 struct lifespan_drain_counts {
   uint64_t events, births, deaths, lost, suppressed, late, ends_not_seen, swapped, damaged, waited_ns, waits, living, marks, bytes_written;
   uint64_t elapsed_ticks, ticks_per_second;
+  uint64_t unattached; // retains and releases that lay in no lifetime and near none: dropped
 };
 void lifespan_drain_counts(const struct lifespan_drain *drain, struct lifespan_drain_counts *counts);
 

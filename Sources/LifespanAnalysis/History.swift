@@ -1,0 +1,103 @@
+// The answer of a history question: one object's events with counts. Rendered by the history report.
+import LifespanTrace
+
+/// One object's life, event by event.
+public struct History: Sendable, Codable, Equatable {
+  /// What happened.
+  public enum Kind: String, Sendable, Codable, Hashable {
+    /// Born.
+    case birth
+    /// Retained.
+    case retain
+    /// Released.
+    case release
+    /// Its deinit begins.
+    case deinitBegins
+    /// Its deinit has ended, the memory is kept by unowned references.
+    case deinitEnded
+    /// Deinitialised and freed.
+    case death
+    /// The kept memory is freed.
+    case free
+    /// Freed by plain `free()`, deinit never seen.
+    case plainFree
+    /// Moved or resized by realloc.
+    case moved
+    /// Its address was used again without a death.
+    case endNotSeen
+  }
+
+  /// How a retain or release came about.
+  public enum Flavour: String, Sendable, Codable, Hashable {
+    /// A plain one.
+    case strong
+    /// A weak reference was read.
+    case weakLoad
+    /// An unowned reference was read.
+    case unownedLoad
+    /// Tried, as it may be dying.
+    case tryRetain
+    /// The compiler turned the last release into a direct deinit.
+    case devirtualised
+    /// One that this version does not know.
+    case other
+  }
+
+  /// One event.
+  public struct Event: Sendable, Codable, Hashable {
+    /// Its number in the object's life, from 1.
+    public var number: Int
+    /// What happened.
+    public var kind: Kind
+    /// Retain and release: how.
+    public var flavour: Flavour?
+    /// What it changes in the strong count: +1 for a birth, +n, −n; 0 where it changes nothing.
+    public var change: Int
+    /// The strong count after it; nil where it is not known.
+    public var countAfter: Int?
+    /// When.
+    public var time: TraceTime
+    /// By which thread.
+    public var thread: ThreadID
+    /// By which task; nil outside tasks.
+    public var task: TaskID?
+    /// Where; `.none` where no stack was recorded.
+    public var stack: StackID
+    /// Moves: the new address.
+    public var address: ObjectAddress?
+    /// Births and moves: the size after it.
+    public var size: ByteCount?
+
+    /// Memberwise.
+    public init(
+      number: Int, kind: Kind, flavour: Flavour? = nil, change: Int, countAfter: Int?, time: TraceTime,
+      thread: ThreadID, task: TaskID? = nil, stack: StackID, address: ObjectAddress? = nil, size: ByteCount? = nil
+    ) {
+      self.number = number
+      self.kind = kind
+      self.flavour = flavour
+      self.change = change
+      self.countAfter = countAfter
+      self.time = time
+      self.thread = thread
+      self.task = task
+      self.stack = stack
+      self.address = address
+      self.size = size
+    }
+  }
+
+  /// The object. By address: the newest one that lay there.
+  public var object: ObjectRecord
+  /// Its events in the order of the recording.
+  public var events: [Event]
+  /// By address: all other objects that lay there, oldest first; ask for them by @serial.
+  public var others: [ObjectRecord]
+
+  /// Memberwise.
+  public init(object: ObjectRecord, events: [Event], others: [ObjectRecord] = []) {
+    self.object = object
+    self.events = events
+    self.others = others
+  }
+}

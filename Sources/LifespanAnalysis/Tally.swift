@@ -1,0 +1,55 @@
+// The counts of one row. Counts follow the deinit, bytes follow the memory.
+import LifespanTrace
+
+/// How many objects were made, live and were destroyed, and their bytes.
+///
+/// Counts follow the deinit, bytes the memory: an object that was deinitialised while unowned references keep its memory
+/// is destroyed by number and persistent by bytes, and stands in `keptCount`, `keptBytes` besides.
+/// An object counts with the size that it had last. `total = persistent + transient` always.
+public struct Tally: Sendable, Codable, Hashable {
+  /// Objects living at the end of the time looked at.
+  public var persistentCount: Int
+  /// Bytes not yet freed at the end of the time looked at.
+  public var persistentBytes: ByteCount
+  /// Objects made and destroyed within the time looked at.
+  public var transientCount: Int
+  /// Bytes allocated and freed within the time looked at.
+  public var transientBytes: ByteCount
+  /// Objects destroyed whose memory was kept to the end by unowned references; part of `transientCount`.
+  public var keptCount: Int
+  /// Their bytes; part of `persistentBytes`.
+  public var keptBytes: ByteCount
+  /// Objects destroyed before the next allocation of the thread that made them; part of `transientCount`.
+  /// Nil where the question did not ask for it.
+  public var temporaryCount: Int?
+
+  /// All objects made.
+  public var totalCount: Int { persistentCount &+ transientCount }
+  /// All bytes allocated.
+  public var totalBytes: ByteCount { persistentBytes + transientBytes }
+
+  /// Memberwise, all zero by default.
+  public init(
+    persistentCount: Int = 0, persistentBytes: ByteCount = .zero, transientCount: Int = 0,
+    transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero, temporaryCount: Int? = nil
+  ) {
+    self.persistentCount = persistentCount
+    self.persistentBytes = persistentBytes
+    self.transientCount = transientCount
+    self.transientBytes = transientBytes
+    self.keptCount = keptCount
+    self.keptBytes = keptBytes
+    self.temporaryCount = temporaryCount
+  }
+
+  /// Adds another row's counts.
+  public static func += (left: inout Tally, right: Tally) {
+    left.persistentCount &+= right.persistentCount
+    left.persistentBytes += right.persistentBytes
+    left.transientCount &+= right.transientCount
+    left.transientBytes += right.transientBytes
+    left.keptCount &+= right.keptCount
+    left.keptBytes += right.keptBytes
+    if let more = right.temporaryCount { left.temporaryCount = (left.temporaryCount ?? 0) &+ more }
+  }
+}

@@ -1,0 +1,167 @@
+// An opened trace: every table of the file, read once, and its EVENTS chunks for as many passes as wanted.
+// Made by the command from a path, used by LifespanAnalysis and the reports.
+
+/// A trace: its tables in memory, its events in the file.
+///
+/// Opening reads the whole file once (checksums of all chunks, tables decoded, events left alone), at about 1 GB/s.
+/// Memory: the tables. A file that grows meanwhile is seen as it was when it was opened.
+public final class Trace {
+  /// What to call it in messages: the path.
+  public let name: String
+  /// The header.
+  public let header: TraceHeader
+  /// Where and why reading stopped. An events pass may move it to the front, to a chunk that is damaged inside.
+  public private(set) var ending: TraceEnding
+  /// Pairs of the INFO chunks; the last value of each key.
+  public private(set) var info: [String: String] = [:]
+  /// The load map.
+  public private(set) var images = ImageMap()
+  /// The stack tree.
+  public private(set) var stacks = StackTable()
+  /// Types in the order of the file.
+  public private(set) var types: [TypeRecord] = []
+  /// Threads as they were seen and renamed, in the order of the file.
+  public private(set) var threads: [ThreadRecord] = []
+  /// Birth sites by number.
+  public private(set) var sites: [SiteRecord] = []
+  /// Marks, by the generation that they close.
+  public private(set) var marks: [MarkRecord] = []
+  /// Holes.
+  public private(set) var gaps: [GapRecord] = []
+  /// Tasks' parents.
+  public private(set) var tasks: [TaskRecord] = []
+  /// Sums of what was discarded.
+  public private(set) var totals: [TotalRecord] = []
+  /// When the recording was paused and went on.
+  public private(set) var recording: [RecordingRecord] = []
+  /// Counters of the END chunk; nil without one.
+  public private(set) var end: [String: UInt64]?
+
+  private var reader: TraceReader
+  private var eventChunks: [TraceReader.Chunk] = []
+  // Raw bytes of all tables together: what a file may make us keep. 10 million stack nodes take 60 MB.
+  private static let tableLimit = 512 << 20
+  private var tableBytes = 0
+
+  /// Reads a trace from a file.
+  public convenience init(path: String) throws(TraceError) { try self.init(TraceFile(path: path)) }
+
+  /// Reads a trace from anywhere.
+  public init(_ bytes: any TraceBytes) throws(TraceError) {
+    name = bytes.name
+    reader = try TraceReader(bytes)
+    header = reader.header
+    ending = reader.ending
+    var loads: [ImageRecord] = []
+    while let chunk = try reader.next() {
+      if chunk.header.kind == .events {
+        eventChunks.append(chunk)
+      } else {
+        try readTable(chunk, &loads)
+      }
+    }
+    ending = reader.ending
+    images.add(loads)
+    marks.sort { $0.closes < $1.closes }
+  }
+
+  private func readTable(_ chunk: TraceReader.Chunk, _ loads: inout [ImageRecord]) throws(TraceError) {
+    guard let payload = reader.payload() else { return }
+    tableBytes += payload.count
+    guard tableBytes <= Trace.tableLimit else {
+      reader.stop(at: chunk, "tables of more than \(Trace.tableLimit >> 20) MiB")
+      return
+    }
+    do throws(PayloadFailure) {
+      if let rows = try ChunkRows(chunk.header.kind, payload) { take(rows, &loads) }
+    } catch {
+      try fail(chunk, error)
+    }
+  }
+
+  private func take(_ rows: ChunkRows, _ loads: inout [ImageRecord]) {
+    switch rows {
+    case .info(let rows): for pair in rows { info[pair.key] = pair.value }
+    case .images(let rows): loads += rows
+    case .stacks(let rows): for node in rows { stacks.add(node) }
+    case .types(let rows): types += rows
+    case .threads(let rows): threads += rows
+    case .sites(let rows): sites += rows
+    case .marks(let rows): marks += rows
+    case .gaps(let rows): gaps += rows
+    case .tasks(let rows): tasks += rows
+    case .totals(let rows): totals += rows
+    case .recording(let rows): recording += rows
+    case .end(let rows): end = (end ?? [:]).merging(rows.map { ($0.key, $0.value) }) { $1 }
+    }
+  }
+
+  private func fail(_ chunk: TraceReader.Chunk, _ failure: PayloadFailure) throws(TraceError) {
+    switch failure {
+    case .malformed(let malformed):
+      reader.stop(at: chunk, "\(chunk.header.kind): \(malformed.what)")
+    case .unknownColumn(let tag):
+      throw TraceError(
+        file: name, offset: chunk.offset, problem: .needsNewerReader("column \(tag) of \(chunk.header.kind)"))
+    }
+  }
+
+  /// Goes through all events in the order of the recording, a batch at a time. A batch is valid within `use` only.
+  ///
+  /// Columns that are not asked for are not decoded. May be called again for another pass. When a chunk turns out to be
+  /// damaged inside, the pass ends there and `ending` says so.
+  public func forEachBatch(_ columns: EventColumns, _ use: (borrowing EventBatch) -> Void) throws(TraceError) {
+    let decoder = EventDecoder(columns: columns, header: header, sites: sites, marks: marks)
+    for expected in eventChunks {
+      reader.seek(to: expected)
+      guard let chunk = try reader.next(), chunk == expected else {
+        ending = reader.ending.reason == .whole ? TraceEnding(offset: expected.offset, reason: .cut) : reader.ending
+        return
+      }
+      guard try decode(chunk, with: decoder, use) else { return }
+    }
+  }
+
+  private func decode(
+    _ chunk: TraceReader.Chunk, with decoder: EventDecoder, _ use: (borrowing EventBatch) -> Void
+  ) throws(TraceError) -> Bool {
+    guard let payload = reader.payload() else {
+      ending = reader.ending
+      return false
+    }
+    do throws(PayloadFailure) {
+      try decoder.begin(payload)
+      while try decoder.next() { use(decoder.batch) }
+      return true
+    } catch {
+      try fail(chunk, error)
+      ending = reader.ending
+      return false
+    }
+  }
+
+  /// A part of the file, for `dump`.
+  public enum Part {
+    /// A chunk of rows.
+    case rows(ChunkRows)
+    /// Some events of an EVENTS chunk, with every column. Valid within the call.
+    case events(EventBatch)
+  }
+
+  /// Goes through the whole file in its own order.
+  public func forEachPart(_ use: (TraceReader.Chunk, Part) -> Void) throws(TraceError) {
+    let decoder = EventDecoder(columns: .all, header: header, sites: sites, marks: marks)
+    reader.rewind()
+    while let chunk = try reader.next(), chunk.offset < ending.offset {
+      if chunk.header.kind == .events {
+        guard try decode(chunk, with: decoder, { use(chunk, .events(copy $0)) }) else { return }
+      } else if let payload = reader.payload() {
+        do throws(PayloadFailure) {
+          if let rows = try ChunkRows(chunk.header.kind, payload) { use(chunk, .rows(rows)) }
+        } catch {
+          try fail(chunk, error)
+        }
+      }
+    }
+  }
+}
