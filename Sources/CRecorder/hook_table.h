@@ -46,6 +46,8 @@ enum lifespan_hook_group {
   X(swift_enumerateAllMetadataSections)            \
   X(swift_task_getCurrent)                         \
   X(swift_task_getJobTaskId)                       \
-  X(_swift_concurrency_debug_asyncTaskMetadata)
+  X(_swift_concurrency_debug_asyncTaskMetadata)    \
+  X(_swift_allocObject)                            \
+  X(_swift_retain)
 
 #endif

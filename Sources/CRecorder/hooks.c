@@ -16,6 +16,7 @@
 LIFESPAN_HOOKS(DECLARE)
 DECLARE(destroyTask, , , )
 DECLARE(free, , , )
+bool lifespan_pointers_start(void);
 #pragma GCC visibility pop
 
 struct hook {
@@ -52,6 +53,16 @@ static bool wanted(const struct hook *hook, bool refcounts, bool memory) {
   return true;
 }
 
+// No code could be changed: the runtime's data pointers, where free() is interposed and shows the deaths.
+bool lifespan_hooks_fall_back(void) {
+  struct lifespan_map *map = lifespan_process.map;
+  if (map->door != LIFESPAN_DOOR_PRELOAD || lifespan_process.free_elsewhere || !lifespan_pointers_start()) return false;
+  snprintf(map->capture_reason, sizeof map->capture_reason,
+           "this system forbids changing code: objects die when their memory is freed, tasks and reference counts are not seen");
+  lifespan_process.pointer_mode = true;
+  return true;
+}
+
 bool lifespan_hooks_start(bool one_thread) {
   static bool destroy_installed, free_installed;
   struct lifespan_detour list[COUNT + EXTRA] = {0};
@@ -81,7 +92,7 @@ bool lifespan_hooks_start(bool one_thread) {
   }
   if (destroy < count && destroy < release) destroy_installed = list[destroy].installed;
   if (release < count) free_installed = list[release].installed;
-  return any;
+  return any || hooks[0].installed || lifespan_hooks_fall_back();
 }
 
 // ---- Self-test ------------------------------------------------------------------------------------------------------------
@@ -113,6 +124,7 @@ bool lifespan_self_test(bool refcounts) {
   release(object);
   lifespan_local.inside = was;
   const struct lifespan_self_test *seen = &lifespan_self_test_counts;
+  if (lifespan_process.pointer_mode) return seen->births == 1; // deaths come by free()
   if (seen->births != 1 || seen->deaths != 1) return false;
   return !refcounts || (seen->retains == 1 && seen->releases == 2);
 }

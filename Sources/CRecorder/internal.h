@@ -34,6 +34,7 @@ struct lifespan_process {
   void *on_full_context;
   uint32_t tsc;          // clock is the time stamp counter
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
+  bool pointer_mode;     // births by the runtime's data pointers, deaths by free() (hooks_pointer.c)
   bool free_elsewhere;   // the program brings an allocator of its own: free() is not ours to interpose
   void *free_entry;      // free() to be detoured, NULL: it is interposed, or only tracked types are recorded
   _Atomic uint32_t unload_epoch; // load-map epoch of the last unload: stack nodes older than it are not reused
@@ -159,6 +160,7 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 // ---- Hooks (hooks.c, detour_*.c) --------------------------------------------------------------------------------------
 // Installs all hooks of the table. False: none; the reason is written to map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
+bool lifespan_hooks_fall_back(void); // to pointer mode; false: not possible here
 void lifespan_record_free(const void *address);  // a free() that no hook above announced
 bool lifespan_free_is_event(const void *address); // whether the block looks like an object of a known type
 // realloc of a block that looks like an object: before the call (true: the other must follow), and after it (to = NULL: it failed).

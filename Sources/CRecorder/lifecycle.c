@@ -91,6 +91,17 @@ static bool prepare_tables(void) {
   return make_switch() && lifespan_threads_start() && lifespan_types_start() && lifespan_stacks_start();
 }
 
+// The hooks must see an object of our own. Where they don't (another tool changed the entries back), the next way is tried.
+static void test_hooks(void) {
+  bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
+  if (lifespan_self_test(refcounts)) return;
+  if (!lifespan_self_test_counts.births && lifespan_hooks_fall_back() && lifespan_self_test(refcounts)) {
+    atomic_store(&lifespan_process.map->capture, LIFESPAN_CAPTURE_PARTIAL);
+    return;
+  }
+  say_partial("the self-test did not see its own object");
+}
+
 enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, bool (*on_full)(void *), void *context) {
 #if !defined(__linux__) || !defined(__x86_64__) || !defined(__GLIBC__)
   return LIFESPAN_START_PLATFORM;
@@ -125,7 +136,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
     return LIFESPAN_START_UNHOOKABLE;
   }
   lifespan_switch_page->on = 1;
-  if (!lifespan_self_test(lifespan_process.refcounts || lifespan_tracks_anything())) say_partial("the self-test did not see its own object");
+  test_hooks();
   return LIFESPAN_START_OK;
 }
 
