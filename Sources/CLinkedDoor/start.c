@@ -17,6 +17,8 @@ static void say(char *reason, size_t room, const char *text) {
 #include <unistd.h>
 
 #define SMALL_MAP (256ull << 20) // where address space is limited
+// Far from the images: a hook that is installed while threads run needs one certain place within 2 GiB of the runtime.
+#define FAR_AWAY ((void *)0x200000000000)
 
 struct lifespan_linked_door lifespan_linked_door = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -37,8 +39,8 @@ static bool drain_when_full(void *context) {
 static struct lifespan_map *make_map(const struct lifespan_linked_settings *settings) {
   size_t bytes = LIFESPAN_MAP_VIRTUAL;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (memory == MAP_FAILED) memory = mmap(NULL, bytes = SMALL_MAP, PROT_READ | PROT_WRITE, flags, -1, 0);
+  void *memory = mmap(FAR_AWAY, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED) memory = mmap(FAR_AWAY, bytes = SMALL_MAP, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   struct lifespan_map *map = memory;
   map->magic = LIFESPAN_MAP_MAGIC;

@@ -8,7 +8,10 @@ nonisolated(unsafe) var kept: [AnyObject] = []
 nonisolated(unsafe) private var differences = 0
 nonisolated(unsafe) private var checks = 0
 
-func say(_ text: String) { fputs(text + "\n", stderr) }
+func say(_ text: String) {
+  var line = text + "\n"
+  _ = line.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
 
 func equal<Value: Equatable>(_ got: Value, _ truth: Value, _ what: String) {
   checks += 1

@@ -12,7 +12,12 @@ func start() {
   do {
     let scope: Allocations.Scope = mode == "swift" ? .swiftObjects : .tracked
     let capture = try Allocations.start(recording: scope, rules: [.ignore("*Cache")])
-    equal(capture, .complete, "capture")
+    if busy, case .partial(let reason) = capture {
+      // While threads run, a hook needs one certain place in memory; where another image lies there, it says so.
+      equal(reason.hasSuffix("the place its bytes point to is taken"), true, "capture: \(reason)")
+    } else {
+      equal(capture, .complete, "capture")
+    }
   } catch {
     say("DIFFERENCE start: \(error)")
     exit(1)
@@ -84,11 +89,15 @@ func checkTokens() {
 
 @inline(never) func makeSession() -> Session { Session(number: 4_711) }
 
+// Apart, so that the optimiser can't pair them off against each other.
+@inline(never) func retain(_ object: Unmanaged<Session>) { _ = object.retain() }
+@inline(never) func release(_ object: Unmanaged<Session>) { object.release() }
+
 func checkHistory() {
   let session = makeSession()
   let unmanaged = Unmanaged.passUnretained(session)
-  for _ in 0..<3 { _ = unmanaged.retain() }
-  for _ in 0..<3 { unmanaged.release() }
+  for _ in 0..<3 { retain(unmanaged) }
+  for _ in 0..<3 { release(unmanaged) }
   let history = Allocations.history(of: session)
   equal(history.type, "linked.Session", "history: type")
   equal(history.dropped, 0, "history: dropped")
@@ -97,12 +106,15 @@ func checkHistory() {
   equal((history.events.first?.backtrace.count ?? 0) > 2, true, "history: backtrace of the birth")
   var count: Int?
   var retains = 0
+  var releases = 0
   for event in history.events {
     if let count { equal(event.countBefore, count, "history: the count goes on") }
     count = event.countAfter
     if case .retain(let times) = event.kind { retains += times }
+    if case .release(let times) = event.kind { releases += times }
   }
   equal(retains >= 3, true, "history: retains")
+  equal(releases >= 3, true, "history: releases")
   equal(count.map { $0 >= 1 }, true, "history: the count is known and the object lives")
   kept.append(session)
 }
