@@ -29,7 +29,9 @@ let package = Package(
       dependencies: ["CDrain", "CSession", "CZstd", "LifespanReport"],
       path: "Tools/lifespan"),
 
-    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "LifespanTrace"]),
+    // Fake mappings: what a recorder would write, by hand.
+    .target(name: "CDrainTestSupport", dependencies: ["CTraceFormat"], path: "Tests/CDrainTestSupport"),
+    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
     .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
     .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
@@ -39,6 +41,6 @@ let package = Package(
       dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
       exclude: ["Goldens"]),
     // Run the built command, as a user does.
-    .testTarget(name: "CommandTests", dependencies: []),
+    .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
   ]
 )

@@ -54,6 +54,7 @@ static void ring_new_owner(struct drain_ring *r, struct lifespan_ring *shared) {
   r->claimed = true;
   r->tail = atomic_load_explicit(&shared->tail, memory_order_relaxed);
   r->task = 0;
+  r->thread = 0;
 }
 
 // Begins a round: takes head, then the buffers. True when there are cells.
@@ -73,7 +74,7 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
   // A switch beyond head is none yet for what we read.
   if (r->next && (int64_t)(r->head - r->switch_at) < 0) r->next = 0;
   if (r->head == r->tail && !r->next) return false;
-  r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
+  if (!r->thread) r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
   if (!ring_geometry(d, r, data)) {
     ring_damaged(d, r);
     return false;

@@ -61,10 +61,15 @@ static bool side_image(struct lifespan_drain *d, const struct lifespan_cell *cel
   return true;
 }
 
-static bool side_thread(struct lifespan_drain *d, const struct lifespan_cell *cells, unsigned count) {
+static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const struct lifespan_cell *cells, unsigned count) {
   if (count < 2) return false;
   uint32_t tid = (uint32_t)(cells[1].a >> 32), length = (uint32_t)cells[1].a;
   if (length > (count - 2) * sizeof(*cells) || cells[1].b < 1 || cells[1].b > 2) return false;
+  // A thread writes this before all else: what follows in the ring is its own, also where it took the ring over from a dead one.
+  if (cells[1].b == 1) {
+    r->thread = (uint32_t)lifespan_cell_value(cells[0].b);
+    r->task = 0;
+  }
   struct drain_bytes *row = drain_row_begin(d);
   bool made = drain_put_varint(row, lifespan_cell_value(cells[0].b)) && drain_put_varint(row, tid) &&
               drain_put_varint(row, cells[1].b) &&
@@ -79,7 +84,7 @@ bool drain_side_record(struct lifespan_drain *d, struct drain_ring *r, unsigned 
   case LIFESPAN_R_NODE: return side_node(d, d->scratch);
   case LIFESPAN_R_TYPE: return side_type(d, d->scratch, cells);
   case LIFESPAN_R_IMAGE: return side_image(d, d->scratch, cells);
-  case LIFESPAN_R_THREAD: return side_thread(d, d->scratch, cells);
+  case LIFESPAN_R_THREAD: return side_thread(d, r, d->scratch, cells);
   default: return false;
   }
 }

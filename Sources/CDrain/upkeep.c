@@ -55,7 +55,7 @@ static void upkeep_lost(struct lifespan_drain *d, struct drain_ring *r, struct l
 void drain_ring_losses(struct lifespan_drain *d, uint32_t slot) {
   struct drain_ring *r = &d->rings[slot];
   struct lifespan_ring *shared = upkeep_ring(d, slot);
-  r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
+  if (!r->thread) r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
   upkeep_lost(d, r, shared);
   uint64_t suppressed = upkeep_since(&shared->suppressed, &r->suppressed);
   if (suppressed) {

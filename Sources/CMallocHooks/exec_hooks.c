@@ -1,6 +1,7 @@
 // exec in the recorded process: the next image gets our variables back, so that it is recorded in a new trace. Children do not: they are told apart by
 // the process id (also after vfork). Async-signal-safe, as exec is: no allocation, the new environment lies on the stack.
 
+#define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 // free and realloc as the program calls them: objects that are freed behind the runtime's back, and memory that outlived its object's deinit.
 // Interposed in the preload library; each passes on to the function that would have been called without us.
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 // The preload library's life: in every process that the dynamic linker loads it into, decide whether this is the program to record, and
 // start the recorder. Inert where there is no Swift runtime. Run by the dynamic linker before the program's own constructors.
 
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 // The clock of a recording: the processor's time stamp counter where it can be trusted, else CLOCK_MONOTONIC.
 // Called by the start (lifecycle.c) and, for stamps, by every hook through internal.h.
 
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,6 @@
 // Installs the hooks of hook_table.h and tests them on the thread that installs. Called by lifecycle.c.
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 

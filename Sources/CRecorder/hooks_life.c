@@ -1,6 +1,7 @@
 // Hooks of births and deaths. Each has the signature of the function it stands before; deaths end in a tail jump, so a nested deinit costs no
 // frame of ours.
 
+#define _GNU_SOURCE
 #include "hook_table.h"
 #include "record.h"
 

@@ -184,9 +184,10 @@ static void reconcile(const struct images_look *look) {
     if (!images_read_elf(f->bias, f->headers, f->header_count, &elf) || find(&elf)) continue;
     struct image *image = add();
     if (!image) break;
-    *image = (struct image){.used = true, .seen = true, .elsewhere = f->elsewhere, .id = ++map.next_id, .elf = elf, .headers = f->headers,
-                            .header_count = f->header_count, .rows = rows_for(&elf)};
     images_path(f->name, f->executable, elf.start, map.path, sizeof map.path);
+    images_read_sections(map.path, &elf);
+    *image = (struct image){.used = true, .seen = true, .elsewhere = f->elsewhere, .id = ++map.next_id, .elf = elf,
+                            .headers = f->headers, .header_count = f->header_count, .rows = rows_for(&elf)};
     tell(image, 1, map.path);
     added = true;
   }

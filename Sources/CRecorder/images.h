@@ -68,6 +68,8 @@ struct images_elf {
 };
 // Reads the program headers (ElfW(Phdr)[]) of a mapped image. False: nothing executable in it.
 bool images_read_elf(uintptr_t bias, const void *headers, size_t count, struct images_elf *out);
+// Narrows the executable ranges to the sections that hold code, from the file. False: as they were.
+bool images_read_sections(const char *path, struct images_elf *elf);
 // Program headers by the ELF header at the start of a mapping that may not be readable: no fault. NULL: not there.
 const void *images_probe_headers(uintptr_t bias, size_t *count);
 // Path to write into the trace: absolute; the executable by /proc/self/exe. `room` at least PATH_MAX.

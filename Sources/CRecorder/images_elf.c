@@ -75,6 +75,36 @@ bool images_read_elf(uintptr_t bias, const void *headers, size_t count, struct i
   return true;
 }
 
+// Linkers put constants and unwind tables into the executable segment too. The section headers, which are not in memory,
+// tell code from them. False: the file can't be read, or is another one than what is mapped.
+bool images_read_sections(const char *path, struct images_elf *elf) {
+  ElfW(Ehdr) header;
+  ElfW(Shdr) sections[64];
+  struct rows_span texts[ROWS_TEXTS];
+  unsigned count = 0;
+  int file = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0) return false;
+  bool good = pread(file, &header, sizeof header, 0) == sizeof header && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+              header.e_shentsize == sizeof sections[0] && header.e_shnum && header.e_shnum <= 64;
+  size_t bytes = good ? header.e_shnum * sizeof sections[0] : 0;
+  good = good && pread(file, sections, bytes, (off_t)header.e_shoff) == (ssize_t)bytes;
+  close(file);
+  for (unsigned i = 0; good && i < header.e_shnum; i++) {
+    if (!(sections[i].sh_flags & SHF_EXECINSTR) || sections[i].sh_type != SHT_PROGBITS) continue;
+    uintptr_t start = elf->bias + sections[i].sh_addr, end = start + sections[i].sh_size;
+    bool inside = false;
+    for (unsigned k = 0; k < elf->source.text_count; k++)
+      inside |= start >= elf->source.texts[k].start && end <= elf->source.texts[k].end;
+    if (!inside) return false;
+    if (count && start - texts[count - 1].end < 256 && start >= texts[count - 1].end) texts[count - 1].end = end;
+    else if (count < ROWS_TEXTS) texts[count++] = (struct rows_span){start, end};
+  }
+  if (!count) return false;
+  memcpy(elf->source.texts, texts, sizeof texts);
+  elf->source.text_count = count;
+  return elf->source.exact = true;
+}
+
 // Reads memory that may not be there. process_vm_readv can be forbidden (seccomp): then msync tells a mapped page.
 static bool read_safely(uintptr_t address, void *into, size_t bytes) {
   struct iovec here = {into, bytes}, there = {(void *)address, bytes};

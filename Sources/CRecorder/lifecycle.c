@@ -1,5 +1,6 @@
 // The recording's life in this process: start, pause, marks, the door to the linked library. Called by the two doors.
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // From a hook to an event in the ring: what every event is made of, in the order that keeps it exact (a death before the memory goes, a
 // birth after it was obtained; retain and release before the call, loads after it). Called by the hooks, in the program's threads.
 
+#define _GNU_SOURCE
 #include "record.h"
 
 #include <malloc.h>

@@ -1,6 +1,7 @@
 // Writing to a thread's ring: the slow paths behind internal.h's inline ones. A full ring grows once, then waits for the consumer
 // or counts what it loses, as the recording's options say. Called in hooks: no allocation, no libc but inline code.
 
+#define _GNU_SOURCE
 #include "internal.h"
 #include "raw.h"
 

@@ -39,8 +39,9 @@ struct rows_source {
   uintptr_t base;                      // what row offsets count from
   uintptr_t header;                    // .eh_frame_hdr, 0 none
   uintptr_t header_end;
-  struct rows_span texts[ROWS_TEXTS];  // executable segments, ascending
+  struct rows_span texts[ROWS_TEXTS];  // where code lies, ascending
   unsigned text_count;
+  bool exact;                          // texts are sections of code; else segments, with constants among the code
   struct rows_span reads[ROWS_TEXTS];  // readable segments that nothing writes: all that the compiler may read
   unsigned read_count;
 };

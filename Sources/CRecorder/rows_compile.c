@@ -86,7 +86,8 @@ static void compile(const struct rows_source *source, const struct table *table,
     uintptr_t begin = entry(table, i, 0), next = i + 1 < table->count ? entry(table, i + 1, 0) : end;
     struct rows_fde fde = {0};
     if (begin < cursor || begin >= end) continue; // not sorted, or a description of nothing
-    if (begin - cursor >= SHORTEST_GAP) gap(source, cursor, begin, scratch, room, builder);
+    // Before the first and behind the last description of a segment lie constants as well.
+    if (begin - cursor >= SHORTEST_GAP && (source->exact || i)) gap(source, cursor, begin, scratch, room, builder);
     bool good = rows_cfi(source, entry(table, i, 1), &cie, builder, &fde);
     if (!good || fde.begin != begin) {
       rows_put(builder, (uint32_t)(begin - source->base), (struct rows_row){.kind = ROWS_NONE});
@@ -95,7 +96,8 @@ static void compile(const struct rows_source *source, const struct table *table,
     }
     cursor = fde.end < next || i + 1 == table->count ? fde.end : next;
   }
-  if (cursor < end) gap(source, cursor, end, scratch, room, builder);
+  if (cursor < end && source->exact) gap(source, cursor, end, scratch, room, builder);
+  else if (cursor < end) rows_put(builder, (uint32_t)(cursor - source->base), (struct rows_row){.kind = ROWS_NONE});
 }
 
 bool rows_compile(const struct rows_source *source, struct rows_builder *builder) {

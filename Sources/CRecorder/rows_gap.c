@@ -149,7 +149,7 @@ static enum flow step(const uint8_t *p, const struct unwind_instruction *i, stru
 
 static bool is_padding(const uint8_t *p, const struct unwind_instruction *i) {
   if (i->vector) return false;
-  if (i->map == UNWIND_MAP_ONE) return i->opcode == 0xcc || (i->opcode == 0x90 && !(i->rex & 1)) || (i->length == 2 && !p[0]);
+  if (i->map == UNWIND_MAP_ONE) return i->opcode == 0xcc || (i->opcode == 0x90 && !(i->rex & 1));
   return i->map == UNWIND_MAP_0F && i->opcode == 0x1f;
 }
 
@@ -161,18 +161,23 @@ static void emit(struct scan *s, uintptr_t at, const struct height *h) {
   rows_put(s->builder, (uint32_t)(at - s->base), row);
 }
 
+// Jumps farther than this lead to parts split off from a function (`.cold`): their spans would cover everything between.
+#define FARTHEST 32768
+
 // A direct jump: leaves its height at the target; in the first pass marks the span, unless it is a tail call.
 static void jump(struct scan *s, uintptr_t next, int64_t offset, bool conditional) {
   uintptr_t target = next + (uintptr_t)offset;
   if (target < s->from || target >= s->to) return;
-  bool tail = !conditional && s->now.cfa == 8 && !s->now.framed && !s->now.fp && target % 16 == 0;
+  bool tail = !conditional && s->now.cfa == 8 && !s->now.framed && !s->now.fp;
   struct place *place = &s->places[target - s->from];
   if (!s->emit) {
-    if (tail) return;
+    // The height is less sure in this pass: only what looks like a function's start is left out.
+    if ((tail && target % 16 == 0) || offset > FARTHEST || offset < -FARTHEST) return;
     uintptr_t low = target < next ? target : next, high = target < next ? next : target;
     s->places[low - s->from].crossing += 1;
     if (high < s->to) s->places[high - s->from].crossing -= 1;
-  } else if (!tail && target >= next && !(place->flags & KNOWN) && s->now.cfa != UNKNOWN) {
+  }
+  if (!tail && target >= next && !(place->flags & KNOWN) && s->now.cfa != UNKNOWN) {
     *place = (struct place){(int16_t)(s->now.cfa / 8), (int8_t)s->now.fp,
                             (uint8_t)(KNOWN | (s->now.framed ? FRAMED : 0)), place->crossing};
   } else if (!tail && target >= next && !(place->flags & KNOWN) && s->now.framed) {
@@ -180,20 +185,44 @@ static void jump(struct scan *s, uintptr_t next, int64_t offset, bool conditiona
   }
 }
 
+static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5}; // push rbp; mov rbp, rsp
+
+static bool is_prologue(const struct scan *s, uintptr_t at) {
+  return s->to - at >= sizeof prologue && !memcmp((const void *)at, prologue, sizeof prologue);
+}
+
 // The height at the first instruction after one that never falls through.
-static void resume(struct scan *s, uintptr_t at, enum flow flow) {
-  static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5};
+static void resume(struct scan *s, uintptr_t at, enum flow flow, bool aligned) {
   const struct place *place = &s->places[at - s->from];
   bool in_body = s->now.cfa != 8 || s->now.framed;
-  if (s->emit && place->flags & KNOWN) {
+  bool prologued = is_prologue(s, at);
+  if (!prologued && place->flags & KNOWN) {
     s->now = (struct height){place->cfa8 ? place->cfa8 * 8 : UNKNOWN, place->fp, place->flags & FRAMED};
     return;
   }
-  bool prologued = at % 16 == 0 && s->to - at >= 4 && !memcmp((const void *)at, prologue, 4);
-  bool jumped_inside = (flow == FLOW_JUMP || flow == FLOW_INDIRECT) && in_body;
-  if (jumped_inside && !prologued) return; // tail calls come after the epilogue, so this one stays in its function
+  // Tail calls come after the epilogue, so a jump from the body stays in its function: a table's case follows, or a block
+  // that a jump further down leads to.
+  bool jumped_inside = in_body && (flow == FLOW_INDIRECT || (flow == FLOW_JUMP && s->crossings > 0));
+  if (jumped_inside && !prologued && !(aligned && s->crossings == 0)) return;
   s->now = s->crossings > 0 && s->emit && !prologued ? s->body : at_entry;
   s->body = s->now;
+}
+
+// Adds up the spans that begin and end at [at, at + length).
+static void cross(struct scan *s, uintptr_t at, unsigned length) {
+  for (unsigned k = 0; k < length; k++) s->crossings += s->places[at + k - s->from].crossing;
+}
+
+// What an instruction at `at` that control may not reach from above means for the height.
+static void enter(struct scan *s, uintptr_t at, enum flow before, bool padded) {
+  bool falls = before == FLOW_NEXT || before == FLOW_CALL || before == FLOW_BRANCH;
+  const struct place *place = &s->places[at - s->from];
+  // Behind a call that never returns there may be padding, then the next function; padding inside a function stands before
+  // loops only, and these are crossed by their jump.
+  bool aligned = padded && at % 16 == 0;
+  bool next = falls && ((aligned && s->crossings == 0) || ((s->now.fp || s->now.cfa != 8) && is_prologue(s, at)));
+  if (!falls || next) resume(s, at, next ? FLOW_END : before, aligned);
+  else if (s->emit && place->flags & KNOWN && s->now.cfa == UNKNOWN && !s->now.framed) s->now.cfa = place->cfa8 * 8;
 }
 
 static void pass(struct scan *s) {
@@ -201,25 +230,31 @@ static void pass(struct scan *s) {
   s->now = s->body = at_entry;
   s->crossings = 0;
   enum flow before = FLOW_END;
+  bool padded = false;
   for (uintptr_t at = s->from; at < s->to;) {
     const uint8_t *p = (const uint8_t *)at;
     bool good = unwind_decode(p, s->to - at, &i);
     unsigned length = good ? i.length : 1;
-    s->crossings += s->places[at - s->from].crossing;
-    bool fell = before == FLOW_NEXT || before == FLOW_CALL || before == FLOW_BRANCH;
-    if (!fell && (!good || is_padding(p, &i))) {
-      for (unsigned k = 1; k < length; k++) s->crossings += s->places[at + k - s->from].crossing;
-      at += length; // padding between functions: no return address lies in it
+    // Some linkers pad with zeros, in any number.
+    if (p[0] == 0 && before != FLOW_NEXT && before != FLOW_BRANCH && (before != FLOW_CALL || padded || (s->to - at > 1 && p[1] == 0))) {
+      length = 1;
+      good = false;
+    }
+    if ((before == FLOW_END || before == FLOW_JUMP || before == FLOW_INDIRECT || before == FLOW_CALL) &&
+        (!good || is_padding(p, &i))) {
+      cross(s, at, length); // no return address lies in padding
+      padded = true;
+      at += length;
       continue;
     }
-    if (!fell) resume(s, at, before);
-    else if (s->emit && s->places[at - s->from].flags & KNOWN && s->now.cfa == UNKNOWN && !s->now.framed)
-      s->now.cfa = s->places[at - s->from].cfa8 * 8;
+    cross(s, at, 1);
+    enter(s, at, before, padded);
+    padded = false;
     emit(s, at, &s->now);
     enum flow flow = good ? step(p, &i, &s->now) : FLOW_END;
     if (flow == FLOW_CALL || flow == FLOW_BRANCH) s->body = s->now;
     if (flow == FLOW_BRANCH || flow == FLOW_JUMP) jump(s, at + length, immediate(p, &i), flow == FLOW_BRANCH);
-    for (unsigned k = 1; k < length; k++) s->crossings += s->places[at + k - s->from].crossing;
+    cross(s, at + 1, length - 1);
     at += length;
     before = flow;
   }
@@ -229,6 +264,7 @@ void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, uint64_t *scratch, s
   struct scan s = {.base = base, .from = from, .to = to, .places = (struct place *)scratch, .builder = builder};
   memset(scratch, 0, (to - from) * sizeof *scratch);
   pass(&s);
+  for (uintptr_t i = 0; i < to - from; i++) s.places[i].flags = 0;
   s.emit = true;
   pass(&s);
 }

@@ -1,6 +1,7 @@
 // Where the Swift runtime's functions lie in this process: dynamic symbols first, then the executable's full symbol table (a static
 // runtime keeps its names only there). Called at the start, outside hooks.
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 // Threads: who writes to which ring. A thread claims a slot at its first event and never gives it back (frees come after any destructor of
 // ours): the consumer takes it when the ring is empty and the thread is gone. Called in hooks.
 
+#define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 

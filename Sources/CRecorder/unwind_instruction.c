@@ -62,7 +62,7 @@ struct cursor {
 };
 
 // Length of displacement and SIB byte behind the ModRM byte at `at`; false when it does not fit.
-static bool skip_operand(struct cursor *c, uint8_t modrm) {
+static inline __attribute__((always_inline)) bool skip_operand(struct cursor *c, uint8_t modrm) {
   unsigned mod = modrm >> 6, rm = modrm & 7;
   if (mod == 3) return true;
   if (rm == 4) {
@@ -94,7 +94,7 @@ static bool skip_vector_prefix(struct cursor *c, uint8_t first, struct unwind_in
 }
 
 // What follows the opcode, by map.
-static uint8_t follow_of(const struct unwind_instruction *i) {
+static inline __attribute__((always_inline)) uint8_t follow_of(const struct unwind_instruction *i) {
   if (i->map == UNWIND_MAP_0F38) return M;
   if (i->map == UNWIND_MAP_0F3A) return M | B;
   if (i->map == UNWIND_MAP_ONE) return one_byte[i->opcode];
@@ -102,7 +102,7 @@ static uint8_t follow_of(const struct unwind_instruction *i) {
   return i->vector ? (uint8_t)((two_byte[i->opcode] & B) | M) : two_byte[i->opcode];
 }
 
-static bool read_opcode(struct cursor *c, struct unwind_instruction *out) {
+static inline __attribute__((always_inline)) bool read_opcode(struct cursor *c, struct unwind_instruction *out) {
   uint8_t byte = c->p[c->at++];
   bool xop = byte == 0x8f && c->at < c->room && (c->p[c->at] & 0x1f) >= 8 && !out->rex;
   if (byte == 0xc4 || byte == 0xc5 || byte == 0x62 || xop) {
@@ -122,7 +122,7 @@ static bool read_opcode(struct cursor *c, struct unwind_instruction *out) {
   return true;
 }
 
-static unsigned immediate_bytes(const struct cursor *c, const struct unwind_instruction *i, uint8_t follow) {
+static inline __attribute__((always_inline)) unsigned immediate_bytes(const struct cursor *c, const struct unwind_instruction *i, uint8_t follow) {
   unsigned bytes = 0;
   if (follow & B) bytes += 1;
   if (follow & W) bytes += 2;
@@ -137,7 +137,7 @@ static unsigned immediate_bytes(const struct cursor *c, const struct unwind_inst
   return bytes;
 }
 
-static void skip_prefixes(struct cursor *c, struct unwind_instruction *out) {
+static inline __attribute__((always_inline)) void skip_prefixes(struct cursor *c, struct unwind_instruction *out) {
   for (; c->at < c->room && c->at < 14; c->at++) {
     uint8_t byte = c->p[c->at];
     bool legacy = byte == 0xf0 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e || byte == 0x36 || byte == 0x3e ||

@@ -174,17 +174,12 @@ const char *lifespan_reference_start(void) {
   unwinder.set_caching(space, 0); // none: the cache knows nothing of dlclose, and has a lock
   unwinder.space = space;
   // The first walk sets up libunwind's pools: here, not in a hook.
-  struct lifespan_walk *none = NULL;
   uintptr_t lo = 0, hi = 0, *frame = __builtin_frame_address(0);
-  uint64_t pcs[16];
-  uint32_t end;
-  (void)none;
   if (lifespan_stack_bounds(&lo, &hi)) {
     struct walker w = {.pc = frame[1], .sp = (uintptr_t)(frame + 2), .fp = frame[0], .hi = hi};
     struct cursor cursor;
     for (int go = unwinder.init(&cursor, space, &w); go >= 0 && (go = unwinder.step(&cursor)) > 0;) continue;
   }
-  (void)pcs, (void)end;
   return NULL;
 }
 

@@ -196,3 +196,14 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
   walk_frames(walk, &state, mode == LIFESPAN_UNWIND_AUTO && epoch, depth, unchanged);
   return walk->count;
 }
+
+bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs, unsigned count) {
+  uint32_t root = 0;
+  bool partly = walk->end == LIFESPAN_END_CUT || walk->end == LIFESPAN_END_ASYNC;
+  while (walk->end != LIFESPAN_END_FOREIGN && root < walk->count && walk->opaque[root] == 0 && partly) root++;
+  uint32_t own = walk->count - root;
+  if (partly ? own > count : own != count) return false;
+  for (uint32_t i = 0; i < own; i++)
+    if (walk->pcs[walk->count - 1 - i] != pcs[i]) return false;
+  return true;
+}

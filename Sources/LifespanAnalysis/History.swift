@@ -63,7 +63,7 @@ public struct History: Sendable, Codable, Equatable {
     public var task: TaskID?
     /// Where; `.none` where no stack was recorded.
     public var stack: StackID
-    /// Moves: the new address.
+    /// Births and moves: the address after it; nil where it is not known.
     public var address: ObjectAddress?
     /// Births and moves: the size after it.
     public var size: ByteCount?

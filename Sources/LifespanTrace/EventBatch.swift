@@ -33,6 +33,7 @@ public struct EventKind: TraceIdentifier {
   /// The number in the file.
   public let rawValue: UInt8
   /// Wraps a number.
+  @inlinable
   public init(rawValue: UInt8) { self.rawValue = rawValue }
   /// An object was born.
   public static let birth = EventKind(1)
@@ -112,6 +113,6 @@ public struct EventBatch {
   public let serials: UnsafePointer<UInt64>
 
   /// The kind of one event.
-  @inline(__always)
+  @inlinable @inline(__always)
   public func kind(_ index: Int) -> EventKind { EventKind(kinds[index] & 0x3f) }
 }

@@ -18,6 +18,11 @@ final class EventDecoder {
   let boundaries: [(firstEvent: UInt64, generation: UInt32)]
   lazy var addresses = AddressDecoder(sites: sites)
 
+  /// Events decoded so far.
+  private(set) var events: UInt64 = 0
+  /// Births decoded so far.
+  var births: UInt64 { UInt64(runs.births) }
+
   // Of the chunk.
   private(set) var done = 0
   private var total = 0
@@ -97,6 +102,7 @@ final class EventDecoder {
     if columns.contains(.addresses) { decodeAddresses(count) }
     if let name = chunk.failed { throw .damaged("column \(name) is damaged near event \(batch.firstIndex)") }
     done += count
+    events &+= UInt64(count)
     return true
   }
 

@@ -10,8 +10,10 @@ where RawValue: FixedWidthInteger & Codable & Sendable {
 
 extension TraceIdentifier {
   /// Wraps a number.
+  @inlinable
   public init(_ number: RawValue) { self.init(rawValue: number) }
   /// By number.
+  @inlinable
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
   /// The bare number, decimal.
   public var description: String { String(rawValue) }

@@ -7,15 +7,16 @@
 /// Values are set for births in order and read by any event; `remove` when an object is gone. An object that was removed,
 /// never set, or is unknown (negative) has no value.
 public final class ObjectTable<Value: BitwiseCopyable> {
-  private static var pageBits: Int { 10 }
-  private static var pageSize: Int { 1 << pageBits }
-  private var pages: UnsafeMutablePointer<UnsafeMutablePointer<Value>?>
-  private var living: UnsafeMutablePointer<UInt16>
-  private var capacity = 64
-  private var free: [UnsafeMutablePointer<Value>] = []
-  private let empty: Value
+  @inlinable static var pageBits: Int { 10 }
+  @inlinable static var pageSize: Int { 1 << pageBits }
+  @usableFromInline var pages: UnsafeMutablePointer<UnsafeMutablePointer<Value>?>
+  @usableFromInline var living: UnsafeMutablePointer<UInt16>
+  @usableFromInline var capacity = 64
+  @usableFromInline var free: [UnsafeMutablePointer<Value>] = []
+  @usableFromInline let empty: Value
 
   /// `empty` stands for no value: what is read where nothing lives. Setting it is not allowed, removing is `remove`.
+  @inlinable
   public init(empty: Value) {
     self.empty = empty
     pages = .allocate(capacity: capacity)
@@ -24,6 +25,7 @@ public final class ObjectTable<Value: BitwiseCopyable> {
     living.initialize(repeating: 0, count: capacity)
   }
 
+  @inlinable
   deinit {
     for index in 0..<capacity { pages[index]?.deallocate() }
     for page in free { page.deallocate() }
@@ -32,7 +34,7 @@ public final class ObjectTable<Value: BitwiseCopyable> {
   }
 
   /// The value's place; nil where the object's page is gone or the object is unknown. Holds `empty` after `remove`.
-  @inline(__always)
+  @inlinable @inline(__always)
   public func place(_ object: Int) -> UnsafeMutablePointer<Value>? {
     let page = object &>> Self.pageBits
     guard object >= 0, page < capacity, let values = pages[page] else { return nil }
@@ -40,7 +42,7 @@ public final class ObjectTable<Value: BitwiseCopyable> {
   }
 
   /// Sets the value of an object that has none.
-  @inline(__always)
+  @inlinable @inline(__always)
   public func insert(_ object: Int, _ value: Value) {
     let page = object &>> Self.pageBits
     let values: UnsafeMutablePointer<Value>
@@ -50,7 +52,7 @@ public final class ObjectTable<Value: BitwiseCopyable> {
   }
 
   /// Takes an object's value away. Only for objects that have one.
-  @inline(__always)
+  @inlinable @inline(__always)
   public func remove(_ object: Int) {
     let page = object &>> Self.pageBits
     guard page < capacity, let values = pages[page] else { return }
@@ -60,9 +62,10 @@ public final class ObjectTable<Value: BitwiseCopyable> {
     if living[page] == 0 && page < newest { giveBack(page, values) }
   }
 
-  private var newest = 0
+  @usableFromInline var newest = 0
 
-  private func begin(_ page: Int) -> UnsafeMutablePointer<Value> {
+  @inlinable
+  func begin(_ page: Int) -> UnsafeMutablePointer<Value> {
     if page >= capacity { grow(page) }
     if page > newest {
       // What was the newest page may have died out meanwhile.
@@ -75,12 +78,14 @@ public final class ObjectTable<Value: BitwiseCopyable> {
     return values
   }
 
-  private func giveBack(_ page: Int, _ values: UnsafeMutablePointer<Value>) {
+  @inlinable
+  func giveBack(_ page: Int, _ values: UnsafeMutablePointer<Value>) {
     pages[page] = nil
     if free.count < 64 { free.append(values) } else { values.deallocate() }
   }
 
-  private func grow(_ page: Int) {
+  @inlinable
+  func grow(_ page: Int) {
     let larger = max(capacity * 2, page + 1)
     let newPages = UnsafeMutablePointer<UnsafeMutablePointer<Value>?>.allocate(capacity: larger)
     newPages.initialize(from: pages, count: capacity)
@@ -96,6 +101,7 @@ public final class ObjectTable<Value: BitwiseCopyable> {
   }
 
   /// Every object with a place, in the order of births; `empty` ones too.
+  @inlinable
   public func forEach(_ use: (Int, UnsafeMutablePointer<Value>) -> Void) {
     for page in 0..<capacity {
       guard let values = pages[page] else { continue }

@@ -110,20 +110,25 @@ public final class Trace {
   ///
   /// Columns that are not asked for are not decoded. May be called again for another pass. When a chunk turns out to be
   /// damaged inside, the pass ends there and `ending` says so.
-  public func forEachBatch(_ columns: EventColumns, _ use: (borrowing EventBatch) -> Void) throws(TraceError) {
+  /// Returns how many events and births that were.
+  @discardableResult
+  public func forEachBatch(
+    _ columns: EventColumns, _ use: (EventBatch) -> Void
+  ) throws(TraceError) -> (events: UInt64, births: UInt64) {
     let decoder = EventDecoder(columns: columns, header: header, sites: sites, marks: marks)
     for expected in eventChunks {
       reader.seek(to: expected)
       guard let chunk = try reader.next(), chunk == expected else {
         ending = reader.ending.reason == .whole ? TraceEnding(offset: expected.offset, reason: .cut) : reader.ending
-        return
+        break
       }
-      guard try decode(chunk, with: decoder, use) else { return }
+      guard try decode(chunk, with: decoder, use) else { break }
     }
+    return (decoder.events, decoder.births)
   }
 
   private func decode(
-    _ chunk: TraceReader.Chunk, with decoder: EventDecoder, _ use: (borrowing EventBatch) -> Void
+    _ chunk: TraceReader.Chunk, with decoder: EventDecoder, _ use: (EventBatch) -> Void
   ) throws(TraceError) -> Bool {
     guard let payload = reader.payload() else {
       ending = reader.ending
@@ -154,7 +159,7 @@ public final class Trace {
     reader.rewind()
     while let chunk = try reader.next(), chunk.offset < ending.offset {
       if chunk.header.kind == .events {
-        guard try decode(chunk, with: decoder, { use(chunk, .events(copy $0)) }) else { return }
+        guard try decode(chunk, with: decoder, { use(chunk, .events($0)) }) else { return }
       } else if let payload = reader.payload() {
         do throws(PayloadFailure) {
           if let rows = try ChunkRows(chunk.header.kind, payload) { use(chunk, .rows(rows)) }

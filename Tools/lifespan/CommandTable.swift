@@ -5,6 +5,7 @@ enum CommandTable {
   static let commands: [CommandSpec] = [
     RecordCommand.spec, ListCommand.spec, SwitchCommand.start, SwitchCommand.stop, MarkCommand.spec,
     DoctorCommand.spec,
+    DumpCommand.spec,
   ]
 
   static func command(named name: String) throws -> CommandSpec {

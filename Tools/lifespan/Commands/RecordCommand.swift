@@ -36,8 +36,9 @@ enum RecordCommand {
 
   private static var discussion: String {
     """
-    PROGRAM is any dynamically linked executable, script or wrapper; the first process with a Swift runtime is recorded.
-    Below swift run and swift test that is your own program. PATTERN is a glob of type names, in which only * is special.
+    PROGRAM is any dynamically linked executable, script or wrapper; the first process with a Swift
+    runtime is recorded. Below swift run and swift test that is your own program.
+    PATTERN is a glob of type names, in which only * is special.
 
     exit status: the program's own, 128+n when signal n killed it, 126 not executable, 127 not found,
     2 the trace cannot be written (before the program starts), 64 wrong usage.

@@ -1,0 +1,111 @@
+// Growth and # persistent per generation: the question behind `generations`.
+import LifespanTrace
+
+/// Asks what is left of each generation's objects.
+public struct GenerationsQuestion: Question, Sendable {
+  /// Which types.
+  public var types: TypeFilter
+  /// Only objects born in it, looked at its end.
+  public var window: TimeWindow
+  /// Look at each generation when its mark was set, not at the end.
+  public var atMark: Bool
+
+  /// Memberwise.
+  public init(types: TypeFilter = TypeFilter(), window: TimeWindow = .whole, atMark: Bool = false) {
+    self.types = types
+    self.window = window
+    self.atMark = atMark
+  }
+
+  /// See `Question`.
+  public func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Generations> {
+    GenerationsCollector(
+      analysis, try Window(window, analysis), try analysis.catalog.selection(types), atMark: atMark)
+  }
+}
+
+private final class GenerationsCollector: Collector<Generations> {
+  private struct Key: Hashable {
+    var generation: UInt32
+    var row: Int
+  }
+
+  private let analysis: Analysis
+  private let window: Window
+  private let followed: [Bool]
+  private let atMark: Bool
+  private let marks: [Timeline.Cut]
+  private let lives: LifeTracker
+  private var left: [Key: Difference.Amount] = [:]
+
+  init(_ analysis: Analysis, _ window: Window, _ selected: [Bool], atMark: Bool) {
+    self.analysis = analysis
+    self.window = window
+    self.atMark = atMark
+    followed = analysis.catalog.rowOfSite.map { selected[$0] }
+    marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
+    lives = LifeTracker(analysis.trace.sites)
+    var columns = LifeTracker.columns.union(window.columns).union(analysis.timeline.columns)
+    if atMark { columns.insert(.times) }
+    super.init(columns)
+  }
+
+  override func take(_ batch: EventBatch) {
+    let needsTime = columns.contains(.times)
+    for index in 0..<batch.count {
+      if batch.kind(index) == .birth {
+        let site = batch.sites[index]
+        guard followed[Int(site)], window.holdsBirth(batch, index) else { continue }
+        let time = needsTime ? batch.times[index] : 0
+        let generation = analysis.timeline.generation(file: batch.generations[index], time: time)
+        lives.follow(batch.objects[index], site: site, tag: generation)
+      } else if window.sees(batch, index), let life = lives.take(batch, index), atMark {
+        livedAtItsMark(life, batch.firstIndex &+ UInt64(index), batch.times[index])
+      }
+    }
+  }
+
+  /// An object that ended after its generation's mark was living when that was set.
+  private func livedAtItsMark(_ life: LifeEvent, _ event: UInt64, _ time: Int64) {
+    guard Int(life.tag) < marks.count, !marks[Int(life.tag)].isAfter(event: event, time: time) else { return }
+    count(life)
+  }
+
+  private func count(_ life: LifeEvent) {
+    let key = Key(generation: life.tag, row: analysis.catalog.rowOfSite[life.site])
+    left[key, default: Difference.Amount()] += Difference.Amount(
+      count: life.ends ? 1 : 0, bytes: life.frees ? life.size : .zero)
+  }
+
+  override func answer(_ information: TraceInformation) -> Generations? {
+    lives.forEachLeft { count($0) }
+    var rows: [UInt32: [Generations.Row]] = [:]
+    for (key, amount) in left where amount != Difference.Amount() {
+      rows[key.generation, default: []].append(
+        Generations.Row(
+          type: analysis.catalog.rows[key.row], persistentCount: amount.count, persistentBytes: amount.bytes))
+    }
+    let header = analysis.trace.header
+    let closed = analysis.timeline.marks.enumerated().map { index, mark in
+      growth(UInt32(index), mark.name, header.time(mark.time), rows[UInt32(index)] ?? [])
+    }
+    let last = UInt32(closed.count)
+    let end = window.end.map { header.time($0) } ?? information.end
+    let open = growth(last, Generation(last).letters, end, rows[last] ?? [])
+    return Generations(atMark: atMark, closed: closed, open: open)
+  }
+
+  private func growth(
+    _ number: UInt32, _ name: String, _ time: TraceTime, _ rows: [Generations.Row]
+  ) -> Generations.Growth {
+    let sorted = rows.sorted { one, other in
+      let left = (other.persistentBytes, other.persistentCount, one.type.name, one.type.id)
+      let right = (one.persistentBytes, one.persistentCount, other.type.name, other.type.id)
+      return left < right
+    }
+    return Generations.Growth(
+      generation: Generation(number), name: name, time: time,
+      growthBytes: rows.reduce(.zero) { $0 + $1.persistentBytes },
+      persistentCount: rows.reduce(0) { $0 &+ $1.persistentCount }, rows: sorted)
+  }
+}

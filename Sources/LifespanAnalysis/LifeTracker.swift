@@ -1,0 +1,77 @@
+// Follows objects from birth to death with one tag each: the common part of the questions that sort objects into sets.
+// Used by GenerationsQuestion and DifferenceQuestion.
+import LifespanTrace
+
+/// What happened to an object that is followed.
+struct LifeEvent {
+  var site: Int
+  /// What the birth was given.
+  var tag: UInt32
+  var size: ByteCount
+  /// Its deinit ended with this event: counts change.
+  var ends: Bool
+  /// Its memory went with this event: bytes change.
+  var frees: Bool
+}
+
+/// Everything that lives and is followed, 8 bytes an object.
+final class LifeTracker {
+  private struct Life: BitwiseCopyable {
+    // Site + 1 and the flag of kept memory; 0: nothing.
+    var site: UInt32
+    var tag: UInt32
+  }
+
+  private static let kept: UInt32 = 1 << 31
+  private let living = ObjectTable<Life>(empty: Life(site: 0, tag: 0))
+  private var resized: [Int: Int64] = [:]
+  private let sites: [SiteRecord]
+
+  /// The columns that it needs.
+  static let columns: EventColumns = .moves
+
+  init(_ sites: [SiteRecord]) { self.sites = sites }
+
+  /// Follows a birth.
+  func follow(_ object: Int, site: UInt32, tag: UInt32) { living.insert(object, Life(site: site &+ 1, tag: tag)) }
+
+  /// What an event means; nil when nothing ends by it, or the object isn't followed.
+  func take(_ batch: EventBatch, _ index: Int) -> LifeEvent? {
+    let kind = batch.kind(index)
+    let object = batch.objects[index]
+    let frees = kind == .death || kind == .free || kind == .plainFree || kind == .endNotSeen
+    guard frees || kind == .deinitEnded || kind == .moved else { return nil }
+    guard let place = living.place(object), place.pointee.site != 0 else { return nil }
+    let life = place.pointee
+    let isKept = life.site & Self.kept != 0
+    if kind == .moved {
+      resized[object] = Int64(clamping: batch.moveSizes[index])
+      return nil
+    }
+    if kind == .deinitEnded && isKept { return nil }
+    let site = Int(life.site & ~Self.kept) &- 1
+    let size = size(object, site)
+    if frees {
+      living.remove(object)
+      if !resized.isEmpty { resized[object] = nil }
+    } else {
+      place.pointee.site |= Self.kept
+    }
+    return LifeEvent(site: site, tag: life.tag, size: size, ends: !isKept, frees: frees)
+  }
+
+  private func size(_ object: Int, _ site: Int) -> ByteCount {
+    if !resized.isEmpty, let size = resized[object] { return ByteCount(size) }
+    return sites[site].size
+  }
+
+  /// What is left at the end: `ends` tells that it still lives, `frees` is true, as its memory is still there.
+  func forEachLeft(_ use: (LifeEvent) -> Void) {
+    living.forEach { object, place in
+      guard place.pointee.site != 0 else { return }
+      let site = Int(place.pointee.site & ~Self.kept) &- 1
+      let isKept = place.pointee.site & Self.kept != 0
+      use(LifeEvent(site: site, tag: place.pointee.tag, size: size(object, site), ends: !isKept, frees: true))
+    }
+  }
+}

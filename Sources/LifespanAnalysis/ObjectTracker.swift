@@ -1,0 +1,106 @@
+// Follows single objects with all that is known of them. Used by ObjectsQuestion and by Analysis.history.
+import LifespanTrace
+
+/// Follows objects and makes their records.
+final class ObjectTracker {
+  /// One object, as it is followed: 80 bytes.
+  struct Life: BitwiseCopyable {
+    var site: UInt32
+    var stack: UInt32
+    var generation: UInt32
+    var thread: UInt32
+    var born: Int64
+    var died: Int64
+    var freed: Int64
+    var address: UInt64
+    var task: UInt64
+    var serial: UInt64
+    var size: Int64
+    var state: UInt8
+  }
+
+  /// States of a followed object; 0 is nothing.
+  enum State {
+    static let none: UInt8 = 0
+    static let living: UInt8 = 1
+    static let kept: UInt8 = 2
+    static let freed: UInt8 = 3
+    static let endNotSeen: UInt8 = 4
+  }
+
+  private let analysis: Analysis
+  private let living = ObjectTable<Life>(
+    empty: Life(
+      site: 0, stack: 0, generation: 0, thread: 0, born: 0, died: 0, freed: 0, address: 0, task: 0, serial: 0, size: 0,
+      state: State.none))
+
+  /// The columns that it needs.
+  static let columns: EventColumns = [
+    .times, .threads, .tasks, .generations, .addresses, .stacks, .moves, .serials,
+  ]
+
+  init(_ analysis: Analysis) { self.analysis = analysis }
+
+  /// Follows a birth.
+  func follow(_ batch: EventBatch, _ index: Int) {
+    let site = batch.sites[index]
+    let time = batch.times[index]
+    living.insert(
+      batch.objects[index],
+      Life(
+        site: site, stack: batch.stacks[index],
+        generation: analysis.timeline.generation(file: batch.generations[index], time: time),
+        thread: batch.threads[index], born: time, died: 0, freed: 0, address: batch.addresses[index],
+        task: batch.tasks[index], serial: batch.serials[index], size: analysis.trace.sites[Int(site)].size.rawValue,
+        state: State.living))
+  }
+
+  /// Takes another event. Returns the object when its memory is gone: it is followed no longer.
+  func take(_ batch: EventBatch, _ index: Int) -> Life? {
+    let object = batch.objects[index]
+    guard let place = living.place(object), place.pointee.state != State.none else { return nil }
+    let kind = batch.kind(index)
+    let time = batch.times[index]
+    switch kind {
+    case .deinitEnded where place.pointee.state == State.living:
+      place.pointee.state = State.kept
+      place.pointee.died = time
+    case .moved:
+      place.pointee.address = batch.addresses[index]
+      place.pointee.size = Int64(clamping: batch.moveSizes[index])
+    case .death, .free, .plainFree, .endNotSeen:
+      var life = place.pointee
+      if life.state == State.living { life.died = time }
+      life.freed = time
+      life.state = kind == .endNotSeen ? State.endNotSeen : State.freed
+      living.remove(object)
+      return life
+    default:
+      break
+    }
+    return nil
+  }
+
+  /// What is still followed, in the order of births.
+  func forEachLeft(_ use: (Life) -> Void) {
+    living.forEach { _, place in if place.pointee.state != State.none { use(place.pointee) } }
+  }
+
+  /// The record of an object; `end` is the end of the time looked at.
+  func record(_ life: Life, end: TraceTime) -> ObjectRecord {
+    let header = analysis.trace.header
+    let born = header.time(Ticks(life.born))
+    let states: [UInt8: ObjectRecord.State] = [
+      State.kept: .deinitedMemoryKept, State.freed: .freed, State.endNotSeen: .endNotSeen,
+    ]
+    let died = life.state == State.living ? nil : header.time(Ticks(life.died))
+    let isFreed = life.state == State.freed || life.state == State.endNotSeen
+    return ObjectRecord(
+      serial: SerialNumber(life.serial), address: life.address == 0 ? nil : ObjectAddress(life.address),
+      type: analysis.catalog.rows[analysis.catalog.rowOfSite[Int(life.site)]], size: ByteCount(life.size), born: born,
+      died: died, freed: isFreed ? header.time(Ticks(life.freed)) : nil,
+      age: (died ?? end).rawValue &- born.rawValue, thread: ThreadID(life.thread),
+      task: life.task == 0 ? nil : TaskID(life.task), stack: StackID(life.stack),
+      generation: Generation(life.generation), state: states[life.state] ?? .living)
+  }
+}

@@ -1,0 +1,136 @@
+// The single objects of a type, and the same grouped by the stack that made them: the question behind `objects` and behind
+// the drill-down from a generation and a type.
+import LifespanTrace
+
+/// Asks for single objects.
+///
+/// `living` lists what the persistent columns count, `destroyed` what the transient ones count: an object whose memory is
+/// kept stands in both (see `Tally`), in `all` once.
+public struct ObjectsQuestion: Question, Sendable {
+  /// Which types.
+  public var types: TypeFilter
+  /// Living, destroyed, or all.
+  public var lifespan: LifespanFilter
+  /// Only objects of the generation of that name: its mark's, or the letters of the one that is still open.
+  public var generation: String?
+  /// Only objects made there.
+  public var stack: StackID?
+  /// Only objects born in it, looked at its end.
+  public var window: TimeWindow
+  /// At most so many objects in the list; groups and sums have all.
+  public var limit: Int?
+
+  /// Memberwise.
+  public init(
+    types: TypeFilter = TypeFilter(), lifespan: LifespanFilter = .living, generation: String? = nil,
+    stack: StackID? = nil, window: TimeWindow = .whole, limit: Int? = nil
+  ) {
+    self.types = types
+    self.lifespan = lifespan
+    self.generation = generation
+    self.stack = stack
+    self.window = window
+    self.limit = limit
+  }
+
+  /// See `Question`.
+  public func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<ObjectList> {
+    var number: UInt32?
+    if let generation {
+      let open = UInt32(analysis.timeline.marks.count)
+      let isOpen = generation == Generation(open).letters && !analysis.timeline.marks.contains { $0.name == generation }
+      number = isOpen ? open : UInt32(try analysis.timeline.index(of: generation))
+    }
+    return ObjectsCollector(
+      self, analysis, try Window(window, analysis), try analysis.catalog.selection(types), generation: number)
+  }
+}
+
+private final class ObjectsCollector: Collector<ObjectList> {
+  private struct Key: Hashable {
+    var row: Int
+    var stack: UInt32
+  }
+
+  private let question: ObjectsQuestion
+  private let analysis: Analysis
+  private let window: Window
+  private let followed: [Bool]
+  private let generation: UInt32?
+  private let tracker: ObjectTracker
+  private var found: [ObjectTracker.Life] = []
+  private var groups: [Key: Difference.Amount] = [:]
+  private var total = Difference.Amount()
+
+  init(
+    _ question: ObjectsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool], generation: UInt32?
+  ) {
+    self.question = question
+    self.analysis = analysis
+    self.window = window
+    self.generation = generation
+    followed = analysis.catalog.rowOfSite.map { selected[$0] }
+    tracker = ObjectTracker(analysis)
+    super.init(ObjectTracker.columns)
+  }
+
+  override func take(_ batch: EventBatch) {
+    for index in 0..<batch.count {
+      if batch.kind(index) == .birth {
+        if wants(batch, index) { tracker.follow(batch, index) }
+      } else if window.sees(batch, index), let gone = tracker.take(batch, index), question.lifespan != .living {
+        add(gone)
+      }
+    }
+  }
+
+  private func wants(_ batch: EventBatch, _ index: Int) -> Bool {
+    guard followed[Int(batch.sites[index])], window.holdsBirth(batch, index) else { return false }
+    if let stack = question.stack, stack.rawValue != batch.stacks[index] { return false }
+    guard let generation else { return true }
+    return analysis.timeline.generation(file: batch.generations[index], time: batch.times[index]) == generation
+  }
+
+  private func add(_ life: ObjectTracker.Life) {
+    let amount = Difference.Amount(count: 1, bytes: ByteCount(life.size))
+    total += amount
+    groups[Key(row: analysis.catalog.rowOfSite[Int(life.site)], stack: life.stack), default: .init()] += amount
+    guard let limit = question.limit else {
+      found.append(life)
+      return
+    }
+    // Deaths come in any order, the list is by birth: cut now and then, so that memory follows the limit.
+    found.append(life)
+    if found.count > 2 * max(limit, 0) &+ 4096 { cut(to: limit) }
+  }
+
+  private func cut(to limit: Int) {
+    found.sort { $0.serial < $1.serial }
+    if found.count > limit { found.removeLast(found.count - max(limit, 0)) }
+  }
+
+  override func answer(_ information: TraceInformation) -> ObjectList? {
+    tracker.forEachLeft { life in
+      if question.lifespan != .destroyed || life.state == ObjectTracker.State.kept { add(life) }
+    }
+    cut(to: question.limit ?? found.count)
+    let end = window.end.map { analysis.trace.header.time($0) } ?? information.end
+    var serials: [Key: [SerialNumber]] = [:]
+    for life in found {
+      let key = Key(row: analysis.catalog.rowOfSite[Int(life.site)], stack: life.stack)
+      serials[key, default: []].append(SerialNumber(life.serial))
+    }
+    let list = groups.map { key, amount in
+      ObjectList.StackGroup(
+        type: analysis.catalog.rows[key.row], stack: StackID(key.stack), count: amount.count, bytes: amount.bytes,
+        serials: serials[key] ?? [])
+    }
+    let sorted = list.sorted { one, other in
+      let left = (other.bytes, other.count, one.type.name, one.type.id, one.stack)
+      let right = (one.bytes, one.count, other.type.name, other.type.id, other.stack)
+      return left < right
+    }
+    return ObjectList(
+      objects: found.map { tracker.record($0, end: end) }, count: total.count, bytes: total.bytes, groups: sorted)
+  }
+}

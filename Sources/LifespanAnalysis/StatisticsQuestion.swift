@@ -1,0 +1,198 @@
+// Counts by type: the question behind `stats`. One counter a site; types are summed up at the end.
+import LifespanTrace
+
+/// Asks for counts by type.
+public struct StatisticsQuestion: Question, Sendable {
+  /// Which rows.
+  public var lifespan: LifespanFilter
+  /// Which types.
+  public var types: TypeFilter
+  /// Which stretch. What was discarded before it reached the file (TOTALS) counts only in the whole recording.
+  public var window: TimeWindow
+  /// Whether temporary objects are counted, which costs a little.
+  public var countsTemporary: Bool
+
+  /// Memberwise.
+  public init(
+    lifespan: LifespanFilter = .living, types: TypeFilter = TypeFilter(), window: TimeWindow = .whole,
+    countsTemporary: Bool = false
+  ) {
+    self.lifespan = lifespan
+    self.types = types
+    self.window = window
+    self.countsTemporary = countsTemporary
+  }
+
+  /// See `Question`.
+  public func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Statistics> {
+    StatisticsCollector(self, analysis, try Window(window, analysis), try analysis.catalog.selection(types))
+  }
+}
+
+/// Counts of one birth site.
+private struct SiteCounts {
+  var births = 0
+  var ended = 0
+  var freed = 0
+  var temporary = 0
+  // What resized objects have more (or less) than the site's size.
+  var extraKept: Int64 = 0
+  var extraFreed: Int64 = 0
+  var extraLiving: Int64 = 0
+}
+
+private final class StatisticsCollector: Collector<Statistics> {
+  private let question: StatisticsQuestion
+  private let analysis: Analysis
+  private let window: Window
+  private let selected: [Bool]
+  private let counts: UnsafeMutablePointer<SiteCounts>
+  private let siteCount: Int
+  // 0: not there; else site + 1, and the two flags.
+  private let living = ObjectTable<UInt32>(empty: 0)
+  private static let kept: UInt32 = 1 << 31
+  private static let newestOfThread: UInt32 = 1 << 30
+  private static let siteMask: UInt32 = 1 << 30 - 1
+  private var resized: [Int: Int64] = [:]
+  private var newest: [UInt32: Int] = [:]
+  private var unknownDeaths = 0
+
+  init(_ question: StatisticsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool]) {
+    self.question = question
+    self.analysis = analysis
+    self.window = window
+    self.selected = selected
+    siteCount = analysis.trace.sites.count
+    counts = .allocate(capacity: siteCount)
+    counts.initialize(repeating: SiteCounts(), count: siteCount)
+    var columns = window.columns.union(.moves)
+    if question.countsTemporary { columns.insert(.threads) }
+    super.init(columns)
+  }
+
+  deinit { counts.deallocate() }
+
+  override func take(_ batch: EventBatch) {
+    let isSimple = window.isWhole && !question.countsTemporary
+    let counts = self.counts
+    let living = self.living
+    for index in 0..<batch.count {
+      let kind = batch.kinds[index] & 0x3f
+      let object = batch.objects[index]
+      if kind == EventKind.birth.rawValue {
+        let site = batch.sites[index]
+        if isSimple {
+          counts[Int(site)].births &+= 1
+          living.insert(object, site &+ 1)
+        } else {
+          birth(batch, index, object, site)
+        }
+      } else if kind == EventKind.death.rawValue, isSimple, object >= 0, resized.isEmpty {
+        guard let place = living.place(object), place.pointee != 0 else { continue }
+        let state = place.pointee
+        let site = Int(state & Self.siteMask) &- 1
+        if state & Self.kept == 0 { counts[site].ended &+= 1 }
+        counts[site].freed &+= 1
+        living.remove(object)
+      } else if isSimple || window.sees(batch, index) {
+        other(batch, index, object, EventKind(kind))
+      }
+    }
+  }
+
+  private func birth(_ batch: EventBatch, _ index: Int, _ object: Int, _ site: UInt32) {
+    var state = site &+ 1
+    if question.countsTemporary {
+      let thread = batch.threads[index]
+      if let before = newest[thread], let place = living.place(before) { place.pointee &= ~Self.newestOfThread }
+      newest[thread] = object
+      state |= Self.newestOfThread
+    }
+    guard window.holdsBirth(batch, index) else { return }
+    counts[Int(site)].births &+= 1
+    living.insert(object, state)
+  }
+
+  private func other(_ batch: EventBatch, _ index: Int, _ object: Int, _ kind: EventKind) {
+    let frees = kind == .death || kind == .free || kind == .plainFree || kind == .endNotSeen
+    guard frees || kind == .deinitEnded || kind == .moved else { return }
+    guard let place = living.place(object), place.pointee & Self.siteMask != 0 else {
+      if object < 0, kind == .death || kind == .deinitEnded || kind == .plainFree { unknownDeaths += 1 }
+      return
+    }
+    let state = place.pointee
+    let site = Int(state & Self.siteMask) &- 1
+    if kind == .moved {
+      let extra = Int64(clamping: batch.moveSizes[index]) &- analysis.trace.sites[site].size.rawValue
+      counts[site].extraLiving &+= extra &- (resized[object] ?? 0)
+      resized[object] = extra
+      return
+    }
+    if state & Self.kept == 0 {
+      counts[site].ended &+= 1
+      if state & Self.newestOfThread != 0 { counts[site].temporary &+= 1 }
+    }
+    guard frees else {
+      place.pointee = (state | Self.kept) & ~Self.newestOfThread
+      return
+    }
+    counts[site].freed &+= 1
+    if let extra = resized.removeValue(forKey: object) {
+      counts[site].extraLiving &-= extra
+      counts[site].extraFreed &+= extra
+    }
+    living.remove(object)
+  }
+
+  override func answer(_ information: TraceInformation) -> Statistics? {
+    for (object, extra) in resized {
+      guard let place = living.place(object), place.pointee & Self.kept != 0 else { continue }
+      counts[Int(place.pointee & Self.siteMask) &- 1].extraKept &+= extra
+    }
+    var tallies = [Tally](repeating: Tally(), count: analysis.catalog.rows.count)
+    for site in 0..<siteCount { tallies[analysis.catalog.rowOfSite[site]] += tally(site) }
+    if window.isWhole { addDiscarded(to: &tallies) }
+    return statistics(tallies)
+  }
+
+  private func tally(_ site: Int) -> Tally {
+    let count = counts[site]
+    let size = analysis.trace.sites[site].size.rawValue
+    func bytes(_ objects: Int, _ extra: Int64) -> ByteCount { ByteCount(Int64(objects) &* size &+ extra) }
+    return Tally(
+      persistentCount: count.births &- count.ended,
+      persistentBytes: bytes(count.births &- count.freed, count.extraLiving), transientCount: count.ended,
+      transientBytes: bytes(count.freed, count.extraFreed), keptCount: count.ended &- count.freed,
+      keptBytes: bytes(count.ended &- count.freed, count.extraKept),
+      temporaryCount: question.countsTemporary ? count.temporary : nil)
+  }
+
+  private func addDiscarded(to tallies: inout [Tally]) {
+    for total in analysis.trace.totals {
+      guard let row = analysis.catalog.row(total.type) else { continue }
+      tallies[row].transientCount &+= Int(clamping: total.births)
+      tallies[row].transientBytes += ByteCount(Int64(clamping: total.bytes))
+    }
+  }
+
+  private func statistics(_ tallies: [Tally]) -> Statistics {
+    var rows: [Statistics.Row] = []
+    var total = Tally(temporaryCount: question.countsTemporary ? 0 : nil)
+    var kinds: [ObjectKind: Tally] = [:]
+    for (row, tally) in tallies.enumerated() where selected[row] && LifespanFilter.all.keeps(tally) {
+      let type = analysis.catalog.rows[row]
+      total += tally
+      kinds[type.kind, default: Tally()] += tally
+      if question.lifespan.keeps(tally) { rows.append(Statistics.Row(type: type, tally: tally)) }
+    }
+    rows.sort { one, other in
+      let left = (other.tally.persistentBytes, other.tally.totalBytes, one.type.name, one.type.id)
+      let right = (one.tally.persistentBytes, one.tally.totalBytes, other.type.name, other.type.id)
+      return left < right
+    }
+    let byKind = kinds.sorted { $0.key < $1.key }.map { Statistics.KindTotal(kind: $0.key, tally: $0.value) }
+    return Statistics(
+      lifespan: question.lifespan, window: question.window, rows: rows, total: total, totalsByKind: byKind,
+      unknownDeaths: unknownDeaths)
+  }
+}

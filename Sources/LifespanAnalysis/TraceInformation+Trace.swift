@@ -1,0 +1,57 @@
+// Makes the trace information out of a trace's tables and of what a pass has counted. Used by Analysis.
+import LifespanTrace
+
+extension TraceInformation {
+  init(_ trace: Trace, _ timeline: Timeline, events: UInt64, births: UInt64, newest: Ticks?) {
+    self.init()
+    info = trace.info
+    program = info["program"] ?? ""
+    arguments = info["arguments"] ?? ""
+    startedAt = info["started_at"] ?? ""
+    recorder = info["recorder"] ?? ""
+    host = info["host"] ?? ""
+    options = info["options"] ?? ""
+    unwind = info["unwind"] ?? ""
+    pid = trace.header.pid
+    parentPID = trace.header.parentPID
+    door = [1: .preload, 2: .linked][trace.header.door] ?? .unknown
+    let begun: Capture = [1: .complete, 2: .partial, 3: .countsOnly][trace.header.capture] ?? .none
+    capture = info["capture"].flatMap { Capture(rawValue: $0) } ?? begun
+    captureReason = info["capture.reason"] ?? ""
+    eventsRecorded = events
+    birthsRecorded = births
+    ending = trace.ending
+    counters = trace.end ?? [:]
+    endedByItself = counters["clean"].map { $0 != 0 }
+    exitStatus = counters["exit_status"].map { Int(clamping: $0) }
+    wasPaused = trace.recording.contains { !$0.goesOn }
+    marks = timeline.marks.enumerated().map { index, mark in
+      Mark(generation: Generation(UInt32(index)), name: mark.name, time: trace.header.time(mark.time))
+    }
+    takeGaps(trace)
+    let last = counters["end"].map { Ticks(Int64(clamping: $0)) } ?? Self.latest(trace, newest)
+    end = trace.header.time(last)
+  }
+
+  private mutating func takeGaps(_ trace: Trace) {
+    let reasons: [UInt64: Gap.Reason] = [
+      1: .ringFull, 2: .noRing, 3: .suppressed, 4: .recorderDied, 5: .damagedRecord,
+    ]
+    for row in trace.gaps {
+      let hole = Lost(births: row.births, deaths: row.deaths, others: row.others)
+      gaps.append(
+        Gap(
+          thread: row.thread, from: trace.header.time(row.from), to: trace.header.time(row.to), lost: hole,
+          reason: reasons[row.reason] ?? .other))
+      lost.births &+= hole.births
+      lost.deaths &+= hole.deaths
+      lost.others &+= hole.others
+    }
+    if let counted = counters["lost"], counted > lost.total { lost.others &+= counted - lost.total }
+  }
+
+  private static func latest(_ trace: Trace, _ newest: Ticks?) -> Ticks {
+    let marks = trace.marks.map(\.time).max()
+    return [newest, marks, Ticks(0)].compactMap { $0 }.max() ?? Ticks(0)
+  }
+}

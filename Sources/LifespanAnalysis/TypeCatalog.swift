@@ -1,0 +1,70 @@
+// The rows that types fall into, and which row a birth site belongs to. Made once by Analysis, used by every question.
+import LifespanTrace
+
+/// The types of a trace by row: one row a raw name (and kind), one a caller for closures.
+public struct TypeCatalog: Sendable {
+  private struct Key: Hashable {
+    var kind: ObjectKind
+    var name: String
+    var caller: ReturnAddress?
+  }
+
+  /// One identity a row.
+  public private(set) var rows: [TypeIdentity] = []
+  private var rowOfType: [TypeID: Int] = [:]
+  /// The row of each site, by its number.
+  let rowOfSite: [Int]
+
+  /// `closureName`: names a closure by the function that makes it (a report knows symbols, this layer does not);
+  /// closures of one name are then one row.
+  init(_ trace: Trace, closureName: ((ReturnAddress) -> String?)?) {
+    var keys: [Key: Int] = [:]
+    for record in trace.types {
+      let isUnnamed = record.name.isEmpty
+      let caller = isUnnamed ? record.caller : nil
+      let given = caller.flatMap { closureName?($0) }
+      let key = Key(kind: record.kind, name: given ?? record.name, caller: given == nil ? caller : nil)
+      if let known = keys[key] {
+        rowOfType[record.id] = known
+        rows[known].isTracked = rows[known].isTracked || record.isTracked
+        continue
+      }
+      keys[key] = rows.count
+      rowOfType[record.id] = rows.count
+      let plain = given ?? TypeName.plain(record.name)
+      rows.append(
+        TypeIdentity(
+          id: record.id, name: plain, rawName: record.name, kind: record.kind, module: TypeName.module(plain),
+          caller: caller, isTracked: record.isTracked))
+    }
+    var rowOfSite: [Int] = []
+    rowOfSite.reserveCapacity(trace.sites.count)
+    for site in trace.sites { rowOfSite.append(TypeCatalog.row(site.type, &rowOfType, &rows)) }
+    for total in trace.totals { _ = TypeCatalog.row(total.type, &rowOfType, &rows) }
+    self.rowOfSite = rowOfSite
+  }
+
+  /// A cut trace may name types that it doesn't describe: each gets a row of its own.
+  private static func row(_ type: TypeID, _ known: inout [TypeID: Int], _ rows: inout [TypeIdentity]) -> Int {
+    if let row = known[type] { return row }
+    let name = "(type \(type))"
+    known[type] = rows.count
+    rows.append(TypeIdentity(id: type, name: name, rawName: name, kind: ObjectKind(0), module: ""))
+    return rows.count - 1
+  }
+
+  /// The row of a type.
+  func row(_ type: TypeID) -> Int? { rowOfType[type] }
+
+  /// Which rows the filter keeps. Throws where a pattern matches no type of the recording at all.
+  func selection(_ filter: TypeFilter) throws(QuestionError) -> [Bool] {
+    for pattern in filter.include {
+      let alone = TypeFilter(include: [pattern])
+      guard rows.contains(where: { alone.keeps($0) }) else {
+        let names = rows.lazy.map(\.name).filter { !$0.isEmpty }
+        throw .unknownType(pattern, nearest: Nearest.names(to: pattern, among: names))
+      }
+    }
+    return rows.map { filter.keeps($0) }
+  }
+}

@@ -1,0 +1,52 @@
+// The stretch of time that a question looks at, resolved: which births belong to it and which events it still sees.
+// Used by the collectors.
+import LifespanTrace
+
+/// A resolved TimeWindow.
+struct Window {
+  private let from: Timeline.Cut?
+  private let to: Timeline.Cut?
+  private let timeline: Timeline
+
+  init(_ window: TimeWindow, _ analysis: Analysis) throws(QuestionError) {
+    timeline = analysis.timeline
+    var from: Timeline.Cut?
+    var to: Timeline.Cut?
+    if let moment = window.from { from = try timeline.cut(moment, analysis.trace.header) }
+    if let moment = window.to { to = try timeline.cut(moment, analysis.trace.header) }
+    if let first = window.from, let second = window.to, let from, let to {
+      guard from.time < to.time || (from.mark.map { $0 < (to.mark ?? 0) } ?? false) else {
+        throw .emptyWindow(first, second)
+      }
+    }
+    self.from = from
+    self.to = to
+  }
+
+  /// The whole recording: nothing has to be looked at.
+  var isWhole: Bool { from == nil && to == nil }
+
+  /// The columns that the tests below need.
+  var columns: EventColumns { isWhole ? [] : [.times, .generations] }
+
+  /// When it ends, where it has an end of its own.
+  var end: Ticks? { to.map { Ticks($0.time) } }
+
+  /// Whether a birth belongs to it; `index` is the event's in its batch.
+  @inline(__always)
+  func holdsBirth(_ batch: EventBatch, _ index: Int) -> Bool {
+    if isWhole { return true }
+    let time = batch.times[index]
+    let generation = timeline.generation(file: batch.generations[index], time: time)
+    if let from, from.isAfterBirth(generation: generation, time: time) { return false }
+    if let to, !to.isAfterBirth(generation: generation, time: time) { return false }
+    return true
+  }
+
+  /// Whether another event is still seen.
+  @inline(__always)
+  func sees(_ batch: EventBatch, _ index: Int) -> Bool {
+    guard let to else { return true }
+    return to.isAfter(event: batch.firstIndex &+ UInt64(index), time: batch.times[index])
+  }
+}
