@@ -33,7 +33,7 @@ let package = Package(
     .target(name: "CDrainTestSupport", dependencies: ["CTraceFormat"], path: "Tests/CDrainTestSupport"),
     .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
     .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
-    .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
+    .testTarget(name: "LifespanTests", dependencies: ["Lifespan", "LifespanAnalysis", "LifespanTrace"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
     .testTarget(

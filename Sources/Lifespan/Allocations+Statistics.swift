@@ -53,9 +53,11 @@ extension Allocations.LifespanFilter {
   }
 }
 
-/// Adds up the recorder's rows by what a reader sees of a type: its name and kind.
+/// Adds up the recorder's rows of one type (two ids where two threads met at its first object). Two private types of one
+/// plain name stay two, as in the reports.
 struct Sums {
   private struct Key: Hashable {
+    var fullName: String
     var name: String
     var kind: Allocations.Kind?
   }
@@ -80,7 +82,7 @@ struct Sums {
     for row in rows {
       let type = table.types[TypeID(rawValue: row.type)]
       let name = type.map { $0.name.isEmpty ? $0.kind?.rawValue ?? "" : $0.name } ?? "unknown"
-      sums[Key(name: name, kind: type?.kind), default: Sum()].add(row)
+      sums[Key(fullName: type?.fullName ?? "", name: name, kind: type?.kind), default: Sum()].add(row)
     }
   }
 
@@ -97,7 +99,7 @@ struct Sums {
   private static func module(of key: Key) -> String {
     guard key.kind != .token, key.kind != .closure else { return "" }
     let name = key.kind == .box && key.name.hasPrefix("box of ") ? key.name.dropFirst(7) : Substring(key.name)
-    guard let dot = name.firstIndex(of: "."), !name[..<dot].contains(where: { "(<[, ".contains($0) }) else { return "" }
-    return String(name[..<dot])
+    let word = name.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+    return name.dropFirst(word.count).first == "." ? String(word) : ""
   }
 }

@@ -1,9 +1,11 @@
-// What the program does and what it must be told. Each scenario leaves behind what it says. Called by main.swift in order.
+// What the program does and what it must be told. Each scenario leaves behind what it says. Called by main.swift in
+// order.
 import Glibc
 import Lifespan
 
 func checkNotStarted() {
-  equal(reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Session.self) }, .notStarted, "before the start")
+  let why = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Session.self) }
+  equal(why, .notStarted, "before the start")
   equal(Allocations.markGeneration("early").isRecorded, false, "a mark before the start is recorded")
   equal(Allocations.capture, nil, "capture before the start")
 }
@@ -139,7 +141,8 @@ func checkStopAndStart() {
   let before = (try? Allocations.liveCount(of: Counter.self)) ?? -1
   Allocations.stop()
   kept.append(Counter())
-  equal(reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Counter.self) }, .stopped, "stopped")
+  let why = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Counter.self) }
+  equal(why, .stopped, "stopped")
   equal((try? Allocations.statistics(.living).isEmpty) ?? true, false, "statistics after a stop")
   do {
     try Allocations.start(recording: mode == "swift" ? .swiftObjects : .tracked, rules: [.ignore("*Cache")])

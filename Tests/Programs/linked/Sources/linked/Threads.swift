@@ -1,4 +1,5 @@
-// Threads that run while the recording starts, make objects, hand them on to each other and let them go; and a forked child.
+// Threads that run while the recording starts, make objects, hand them on to each other and let them go; and a forked
+// child.
 import Glibc
 import Lifespan
 import Synchronization
