@@ -30,7 +30,7 @@ let package = Package(
       path: "Tools/lifespan"),
 
     // Fake mappings: what a recorder would write, by hand.
-    .target(name: "CDrainTestSupport", dependencies: ["CTraceFormat"], path: "Tests/CDrainTestSupport"),
+    .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
     .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
     .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
     .testTarget(name: "LifespanTests", dependencies: ["Lifespan", "LifespanAnalysis", "LifespanTrace"]),

@@ -107,7 +107,7 @@ struct drain_ring {
   // of the ring, between rounds; the mapping's own words are never believed twice
   uint64_t tail, last_switch, task;
   uint32_t thread;
-  bool claimed;
+  bool claimed, switched;
   uint64_t lost_births, lost_deaths, lost_other, lost_to, suppressed, waited, waits;
   struct drain_gap gaps[DRAIN_GAPS];
   bool has_gap;

@@ -70,7 +70,7 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
   r->next = atomic_load_explicit(&shared->next, memory_order_acquire);
   r->switch_at = atomic_load_explicit(&shared->switch_at, memory_order_relaxed);
   // `next` of a switch that head does not show yet may stand beside the switch_at of the one before.
-  if (r->next && r->switch_at == r->last_switch) r->next = 0;
+  if (r->next && r->switched && r->switch_at == r->last_switch) r->next = 0;
   // A switch beyond head is none yet for what we read.
   if (r->next && (int64_t)(r->head - r->switch_at) < 0) r->next = 0;
   if (r->head == r->tail && !r->next) return false;
@@ -184,6 +184,7 @@ void drain_ring_close(struct lifespan_drain *d, uint32_t slot) {
     atomic_store_explicit(&shared->data, r->next, memory_order_relaxed);
     atomic_store_explicit(&shared->next, 0, memory_order_release);
     r->last_switch = r->switch_at;
+    r->switched = true;
   }
   r->tail = r->position;
   if (r->position != r->start) atomic_store_explicit(&shared->tail, r->tail, memory_order_release);

@@ -64,8 +64,9 @@ bool rows_cfi(const struct rows_source *source, uintptr_t fde, struct rows_cie *
               struct rows_fde *out);
 
 // Code without frame descriptions: appends rows for [from, to) by following the height of the stack. `scratch` holds
-// at least 8 bytes for each byte of the range.
-void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, uint64_t *scratch, struct rows_builder *builder);
+// ROWS_SCRATCH bytes for each byte of the range.
+#define ROWS_SCRATCH 16u
+void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struct rows_builder *builder);
 
 // Compiles all rows of an image. Outside hooks, one thread at a time; memory by mmap. False: no frame descriptions, or no
 // memory. The builder's rows are a mapping of rows_bytes(room) that the caller owns.

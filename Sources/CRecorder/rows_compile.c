@@ -65,7 +65,7 @@ static uintptr_t entry(const struct table *table, size_t index, unsigned word) {
 }
 
 // Calls rows_gap for the parts of [from, to) that lie in executable segments.
-static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, uint64_t *scratch, size_t room,
+static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, void *scratch, size_t room,
                 struct rows_builder *builder) {
   for (unsigned i = 0; i < source->text_count; i++) {
     uintptr_t low = from > source->texts[i].start ? from : source->texts[i].start;
@@ -77,7 +77,7 @@ static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, 
   }
 }
 
-static void compile(const struct rows_source *source, const struct table *table, uint64_t *scratch, size_t room,
+static void compile(const struct rows_source *source, const struct table *table, void *scratch, size_t room,
                     struct rows_builder *builder) {
   struct rows_cie cie = {0};
   uintptr_t cursor = source->base, end = source->text_count ? source->texts[source->text_count - 1].end : cursor;
@@ -106,11 +106,11 @@ bool rows_compile(const struct rows_source *source, struct rows_builder *builder
   if (!open_table(source, &table)) return false;
   // The gap scan's working memory: for gaps up to 4 MiB, touched only as far as the largest gap goes.
   size_t room = 4u << 20;
-  uint64_t *scratch = mmap(NULL, room * sizeof *scratch, PROT_READ | PROT_WRITE,
+  void *scratch = mmap(NULL, room * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (scratch == MAP_FAILED) room = 0;
   compile(source, &table, scratch, room, builder);
-  if (room) munmap(scratch, room * sizeof *scratch);
+  if (room) munmap(scratch, room * ROWS_SCRATCH);
   if (builder->failed || !builder->count) {
     if (builder->rows) munmap(builder->rows, rows_bytes(builder->room));
     *builder = (struct rows_builder){0};

@@ -22,8 +22,9 @@ struct place {
   int8_t fp;
   uint8_t flags;     // KNOWN, FRAMED
   int32_t crossing;  // +1 where a jump's span begins, -1 where it ends
+  struct unwind_instruction instruction; // that begins here, decoded by the first pass; length 0: none does
 };
-_Static_assert(sizeof(struct place) == sizeof(uint64_t), "scratch");
+_Static_assert(sizeof(struct place) == ROWS_SCRATCH, "scratch");
 enum { KNOWN = 1, FRAMED = 2 };
 
 struct scan {
@@ -54,8 +55,8 @@ static void restore_fp(struct height *h) {
 static int64_t immediate(const uint8_t *p, const struct unwind_instruction *i) {
   int8_t byte = 0;
   int32_t word = 0;
-  if (i->immediate == 1) memcpy(&byte, p + i->immediate_at, 1);
-  else if (i->immediate == 4) memcpy(&word, p + i->immediate_at, 4);
+  if (i->immediate == 1) memcpy(&byte, p + i->length - i->immediate, 1);
+  else if (i->immediate == 4) memcpy(&word, p + i->length - i->immediate, 4);
   return i->immediate == 1 ? byte : word;
 }
 
@@ -147,7 +148,7 @@ static enum flow step(const uint8_t *p, const struct unwind_instruction *i, stru
   return FLOW_NEXT;
 }
 
-static bool is_padding(const uint8_t *p, const struct unwind_instruction *i) {
+static bool is_padding(const struct unwind_instruction *i) {
   if (i->vector) return false;
   if (i->map == UNWIND_MAP_ONE) return i->opcode == 0xcc || (i->opcode == 0x90 && !(i->rex & 1));
   return i->map == UNWIND_MAP_0F && i->opcode == 0x1f;
@@ -159,6 +160,12 @@ static void emit(struct scan *s, uintptr_t at, const struct height *h) {
   if (h->framed) row = (struct rows_row){.kind = ROWS_FP, .cfa = (int16_t)-h->fp, .fp = (int8_t)h->fp};
   else if (h->cfa != UNKNOWN) row = (struct rows_row){.kind = ROWS_SP, .cfa = (int16_t)(h->cfa / 8), .fp = (int8_t)h->fp};
   rows_put(s->builder, (uint32_t)(at - s->base), row);
+}
+
+static void leave(struct place *place, int16_t cfa8, const struct height *height) {
+  place->cfa8 = cfa8;
+  place->fp = (int8_t)height->fp;
+  place->flags = (uint8_t)(KNOWN | (height->framed ? FRAMED : 0));
 }
 
 // Jumps farther than this lead to parts split off from a function (`.cold`): their spans would cover everything between.
@@ -178,10 +185,9 @@ static void jump(struct scan *s, uintptr_t next, int64_t offset, bool conditiona
     if (high < s->to) s->places[high - s->from].crossing -= 1;
   }
   if (!tail && target >= next && !(place->flags & KNOWN) && s->now.cfa != UNKNOWN) {
-    *place = (struct place){(int16_t)(s->now.cfa / 8), (int8_t)s->now.fp,
-                            (uint8_t)(KNOWN | (s->now.framed ? FRAMED : 0)), place->crossing};
+    leave(place, (int16_t)(s->now.cfa / 8), &s->now);
   } else if (!tail && target >= next && !(place->flags & KNOWN) && s->now.framed) {
-    *place = (struct place){0, (int8_t)s->now.fp, KNOWN | FRAMED, place->crossing};
+    leave(place, 0, &s->now);
   }
 }
 
@@ -225,23 +231,30 @@ static void enter(struct scan *s, uintptr_t at, enum flow before, bool padded) {
   else if (s->emit && place->flags & KNOWN && s->now.cfa == UNKNOWN && !s->now.framed) s->now.cfa = place->cfa8 * 8;
 }
 
+// The instruction at `at`: decoded once. Where none is, and for zeros that some linkers pad with, one byte is skipped.
+static bool instruction_at(struct scan *s, uintptr_t at, enum flow before, bool padded, struct unwind_instruction *i) {
+  const uint8_t *p = (const uint8_t *)at;
+  struct unwind_instruction *kept = &s->places[at - s->from].instruction;
+  bool zero = p[0] == 0 && before != FLOW_NEXT && before != FLOW_BRANCH;
+  if (zero && (before != FLOW_CALL || padded || (s->to - at > 1 && p[1] == 0))) return false;
+  if (!kept->length && !unwind_decode(p, s->to - at, kept)) {
+    kept->length = 0;
+    return false;
+  }
+  *i = *kept;
+  return true;
+}
+
 static void pass(struct scan *s) {
-  struct unwind_instruction i;
+  struct unwind_instruction i = {0};
   s->now = s->body = at_entry;
   s->crossings = 0;
   enum flow before = FLOW_END;
   bool padded = false;
   for (uintptr_t at = s->from; at < s->to;) {
-    const uint8_t *p = (const uint8_t *)at;
-    bool good = unwind_decode(p, s->to - at, &i);
+    bool good = instruction_at(s, at, before, padded, &i);
     unsigned length = good ? i.length : 1;
-    // Some linkers pad with zeros, in any number.
-    if (p[0] == 0 && before != FLOW_NEXT && before != FLOW_BRANCH && (before != FLOW_CALL || padded || (s->to - at > 1 && p[1] == 0))) {
-      length = 1;
-      good = false;
-    }
-    if ((before == FLOW_END || before == FLOW_JUMP || before == FLOW_INDIRECT || before == FLOW_CALL) &&
-        (!good || is_padding(p, &i))) {
+    if (before != FLOW_NEXT && before != FLOW_BRANCH && (!good || is_padding(&i))) {
       cross(s, at, length); // no return address lies in padding
       padded = true;
       at += length;
@@ -251,6 +264,7 @@ static void pass(struct scan *s) {
     enter(s, at, before, padded);
     padded = false;
     emit(s, at, &s->now);
+    const uint8_t *p = (const uint8_t *)at;
     enum flow flow = good ? step(p, &i, &s->now) : FLOW_END;
     if (flow == FLOW_CALL || flow == FLOW_BRANCH) s->body = s->now;
     if (flow == FLOW_BRANCH || flow == FLOW_JUMP) jump(s, at + length, immediate(p, &i), flow == FLOW_BRANCH);
@@ -260,9 +274,9 @@ static void pass(struct scan *s) {
   }
 }
 
-void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, uint64_t *scratch, struct rows_builder *builder) {
-  struct scan s = {.base = base, .from = from, .to = to, .places = (struct place *)scratch, .builder = builder};
-  memset(scratch, 0, (to - from) * sizeof *scratch);
+void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struct rows_builder *builder) {
+  struct scan s = {.base = base, .from = from, .to = to, .places = scratch, .builder = builder};
+  memset(scratch, 0, (to - from) * ROWS_SCRATCH);
   pass(&s);
   for (uintptr_t i = 0; i < to - from; i++) s.places[i].flags = 0;
   s.emit = true;

@@ -150,7 +150,32 @@ static inline __attribute__((always_inline)) void skip_prefixes(struct cursor *c
   }
 }
 
+// Bytes of SIB and displacement behind a ModRM byte, given the byte behind it.
+static inline unsigned operand_bytes(uint8_t modrm, uint8_t sib) {
+  unsigned mod = modrm >> 6, rm = modrm & 7, bytes = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+  if (mod == 3) return 0;
+  if (mod == 0 && (rm == 5 || (rm == 4 && (sib & 7) == 5))) bytes = 4;
+  return bytes + (rm == 4);
+}
+
+// Most instructions: at most a REX prefix, one opcode byte. False: take the long way.
+static inline bool decode_short(const uint8_t *p, struct unwind_instruction *out) {
+  unsigned at = 0;
+  uint8_t rex = (p[0] & 0xf0) == 0x40 ? p[at++] : 0, opcode = p[at++], follow = one_byte[opcode];
+  if (follow & (X | V | O) || opcode == 0xf6 || opcode == 0xf7) return false;
+  *out = (struct unwind_instruction){.opcode = opcode, .rex = rex};
+  if (follow & M) {
+    out->modrm_at = (uint8_t)at;
+    out->modrm = p[at++];
+    at += operand_bytes(out->modrm, p[at]);
+  }
+  out->immediate = (uint8_t)((follow & B) + (follow & W ? 2 : 0) + (follow & (Z | J) ? 4 : 0) - (follow & B ? B - 1 : 0));
+  out->length = (uint8_t)(at + out->immediate);
+  return true;
+}
+
 bool unwind_decode(const uint8_t *p, size_t room, struct unwind_instruction *out) {
+  if (room >= 15 && p[0] != 0x8f && decode_short(p, out)) return true;
   struct cursor c = {.p = p, .room = room < 15 ? room : 15};
   *out = (struct unwind_instruction){0};
   skip_prefixes(&c, out);
@@ -168,7 +193,6 @@ bool unwind_decode(const uint8_t *p, size_t room, struct unwind_instruction *out
   // REX.W beats 66 for immediates too
   if (out->rex & 8) c.operand16 = false;
   out->immediate = (uint8_t)immediate_bytes(&c, out, follow);
-  out->immediate_at = (uint8_t)c.at;
   c.at += out->immediate;
   if (c.at > c.room) return false;
   out->length = (uint8_t)c.at;

@@ -19,8 +19,7 @@ struct unwind_instruction {
   uint8_t vector;       // 1: VEX, EVEX or XOP
   uint8_t modrm_at;     // offset of the ModRM byte, 0 none
   uint8_t modrm;
-  uint8_t immediate_at; // offset of the immediate (or branch offset)
-  uint8_t immediate;    // its bytes, 0 none
+  uint8_t immediate;    // bytes of the immediate or branch offset, the last ones of the instruction; 0 none
 };
 
 // Takes the instruction at `p` apart; reads at most `room` bytes. Any thread, no allocation. False: no valid instruction.

@@ -58,7 +58,7 @@ public struct EventKind: TraceIdentifier {
 }
 
 /// How much a retain or release changes.
-public struct EventAmount: Sendable, Codable, Hashable {
+public struct EventAmount: Sendable, Codable, Hashable, BitwiseCopyable {
   /// 0 strong, 1 weak load, 2 unowned load, 3 try, 4 devirtualised.
   public var flavour: UInt8
   /// By how much.

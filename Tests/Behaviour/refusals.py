@@ -27,8 +27,8 @@ def not_there(bench):
 @behaviour("an output that cannot be written is 2, before the program starts")
 def unwritable(bench):
     bench.recorder_only()
-    for output in ("/no-such-folder/t.lifespan", bench.folder):
-        refuses(bench, ["record", "-o", output, "--", "touch", bench.path("started")], 2, output)
+    for output, named in (("/no-such-folder/t.lifespan", "/no-such-folder"), (bench.folder, bench.folder)):
+        refuses(bench, ["record", "-o", output, "--", "touch", bench.path("started")], 2, named)
     expect(not os.path.exists(bench.path("started")), "the program was started")
 
 

@@ -50,14 +50,26 @@ def old_swift(bench):
     expect(result.status == 1 and "this is 5.10" in result.err, f"{result.status}: {result.err}")
 
 
-@behaviour("the bash completions know every command of lifespan --help, and no other")
+def complete(bench, *words):
+    """What bash offers for the last word."""
+    script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lifespan; printf "%s\\n" "${COMPREPLY[@]}"')
+    path = os.path.join(ROOT, "Tools", "completions", "lifespan.bash")
+    result = bench.run(["bash", "-c", script, "bash", path, bench.lifespan, *words])
+    expect(result.status == 0 and not result.err, f"completion of {words}: {result.err[-200:]}")
+    return set(result.out.split())
+
+
+@behaviour("bash completes every command, and the options of each")
 def completions(bench):
     bench.recorder_only()
-    with open(os.path.join(ROOT, "Tools", "completions", "lifespan.bash")) as file:
-        known = set(re.search(r'commands="([^"]*)"', file.read()).group(1).split())
-    commands = set(re.findall(r"^\s*lifespan ([a-z]+(?:\|[a-z]+)*)\b", bench.command("--help").out, re.M))
-    commands = {word for group in commands for word in group.split("|")}
-    expect(known == commands, f"completions know {sorted(known - commands)} too many, {sorted(commands - known)} too few")
+    listed = set(re.findall(r"^  ([a-z]+) ", bench.command("--help").out, re.M))
+    expect({"record", "stats", "generations", "doctor"} <= listed, f"--help lists {sorted(listed)}")
+    offered = complete(bench, "")
+    expect(listed <= offered, f"bash does not offer {sorted(listed - offered)}")
+    expect(complete(bench, "rec") == {"record"}, f"rec becomes {complete(bench, 'rec')}")
+    for command, options in (("record", {"-o", "--unwind", "--paused", "--mark-signal"}), ("stats", {"--json", "--lifespan", "--type"})):
+        missing = options - complete(bench, command, "-")
+        expect(not missing, f"bash does not offer {sorted(missing)} after {command}")
 
 
 @behaviour("an installed command finds its preload library, and the checkout is not needed")

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "fake_map.h"
 
+#include "lifespan_drain.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -262,39 +264,56 @@ static uint64_t random_next(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-// Cells whose kinds and lengths may well be right, over a small set of addresses.
-static struct lifespan_cell plausible_cell(const struct fake_map *fake, uint64_t *state) {
-  static const uint8_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 64, 65, 66, 67, 1, 1, 1, 2};
-  uint64_t r = random_next(state);
-  unsigned kind = kinds[r % sizeof(kinds)], cells = (r >> 8) % 4 + (kind > 10 ? (r >> 12) % 4 : 0);
-  uint64_t stamp = fake->map->start_stamp + (r >> 16) % 20000;
-  if ((r & 0xf000) == 0) stamp = r << 32;
-  return (struct lifespan_cell){r & 64 ? stamp : (r >> 20 & 0xff) << 32 | (r >> 30 & 0xff), lifespan_head_word(kind, cells, r >> 40 & 0x3f)};
+// A record that could be one, over few addresses, types and nodes. Returns its cells.
+static size_t plausible_record(const struct fake_map *fake, uint64_t *state, struct lifespan_cell cells[8]) {
+  static const uint8_t kinds[] = {1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 9, 10, 11, 12, 13, 64, 65, 66, 67};
+  static const uint8_t lengths[] = {0, 2, 1, 1, 1, 2, 2, 1, 1, 2, 1, 2, 2, 1};
+  uint64_t r = random_next(state), kind = kinds[r % sizeof(kinds)];
+  size_t count = kind < 64 ? lengths[kind] : kind == 64 ? 2 : kind == 65 ? 4 : kind == 66 ? 4 : 3;
+  for (size_t i = 0; i < count; i++) cells[i] = (struct lifespan_cell){0, 0};
+  cells[0].a = kind < 64 ? fake->map->start_stamp + (r >> 8) % 60000 : r >> 40;
+  cells[0].b = lifespan_head_word((unsigned)kind, (unsigned)count, kind == 12 ? 3 : kind == 13 ? 1 : 2 + (r >> 24) % 48);
+  if (kind == 1) cells[1] = (struct lifespan_cell){(1 + (r >> 32) % 6) << 32 | (r >> 36) % 8, (r >> 40) % 200};
+  if (kind == 5 || kind == 6) cells[1] = (struct lifespan_cell){1ull << 32, (r >> 40) % 8};
+  if (kind == 9) cells[1] = (struct lifespan_cell){2 + (r >> 30) % 48, (r >> 40) % 200};
+  if (kind == 11) cells[1].a = (r >> 40) % 9;
+  if (kind == 64) cells[1].a = (r >> 32) % 50;
+  if (kind == 65) cells[1] = (struct lifespan_cell){1 + (r >> 32) % 11, 16ull << 32 | (r >> 50) % 17};
+  if (kind == 66) cells[2] = (struct lifespan_cell){1ull << 32 | 8ull << 16 | 8, 1};
+  if (kind == 67) cells[1] = (struct lifespan_cell){7ull << 32 | 12, 1 + (r >> 40) % 2};
+  return count;
+}
+
+static void scramble_words(uint64_t *words, size_t count, uint64_t *state) {
+  for (size_t i = 0; i < count; i++) words[i] = random_next(state) >> (random_next(state) & 63);
+}
+
+static void scramble_ring(struct fake_map *fake, uint32_t ring, uint64_t *state, bool plausible) {
+  struct lifespan_ring *shared = shared_ring(fake, ring);
+  struct fake_ring *r = &fake->rings[ring];
+  if (!plausible) {
+    for (uint64_t i = 0; i <= r->mask; i++) r->cells[i] = (struct lifespan_cell){random_next(state), random_next(state)};
+    scramble_words((uint64_t *)(void *)shared, sizeof(*shared) / 8, state);
+    atomic_store(&shared->state, random_next(state) % 3);
+    return;
+  }
+  struct lifespan_cell cells[8];
+  uint64_t first = r->head, most = random_next(state) % (r->mask + 2);
+  while (r->head - first < most && fake_cells(fake, ring, cells, plausible_record(fake, state, cells))) continue;
+  // One record in some hundred has a wrong word; now and then a word of the ring itself is wrong for this round.
+  if (random_next(state) % 2) r->cells[random_next(state) & r->mask].b = random_next(state);
+  if (random_next(state) % 2) r->cells[random_next(state) & r->mask].a = random_next(state);
+  if (random_next(state) % 16 == 0) {
+    _Atomic uint64_t *words[] = {&shared->head, &shared->data, &shared->next, &shared->switch_at};
+    atomic_store(words[random_next(state) % 4], random_next(state) >> (random_next(state) & 63));
+  }
 }
 
 void fake_scramble(struct fake_map *fake, uint64_t seed, bool plausible) {
   uint64_t state = seed;
-  struct lifespan_map *map = fake->map;
-  atomic_store(&map->rings_refused, random_next(&state));
-  atomic_store(&map->next_free, random_next(&state) >> (random_next(&state) & 31));
-  for (uint32_t ring = 0; ring < fake->ring_count; ring++) {
-    struct lifespan_ring *shared = shared_ring(fake, ring);
-    struct fake_ring *r = &fake->rings[ring];
-    for (uint64_t i = 0; i <= r->mask; i++) {
-      uint64_t a = random_next(&state), b = random_next(&state);
-      r->cells[i] = plausible ? plausible_cell(fake, &state) : (struct lifespan_cell){a, b};
-    }
-    uint64_t move = random_next(&state) % (r->mask + 2);
-    if (plausible && random_next(&state) % 8) {
-      r->head = atomic_load(&shared->tail) + move;
-      atomic_store(&shared->head, r->head);
-      continue;
-    }
-    uint64_t *words = (uint64_t *)(void *)shared;
-    for (size_t i = 0; i < sizeof(*shared) / 8; i++) words[i] = random_next(&state) >> (random_next(&state) & 63);
-    atomic_store(&shared->state, random_next(&state) % 3);
-    if (plausible) atomic_store(&shared->data, LIFESPAN_DATA_OFFSET | 10);
-  }
+  atomic_store(&fake->map->rings_refused, random_next(&state) >> 40);
+  atomic_store(&fake->map->next_free, random_next(&state) >> (random_next(&state) & 31));
+  for (uint32_t ring = 0; ring < fake->ring_count; ring++) scramble_ring(fake, ring, &state, plausible);
 }
 
 uint64_t fake_load(struct fake_map *fake, uint32_t rings, uint64_t pairs, uint64_t first_stamp) {
@@ -317,3 +336,19 @@ uint32_t fake_crc32c(const void *bytes, size_t length) {
   }
   return ~crc;
 }
+
+int fake_run(struct lifespan_drain *drain, int *stop) {
+  return lifespan_drain_run(drain, (const _Atomic int *)stop, NULL, NULL, NULL);
+}
+
+void fake_stop(int *stop) { atomic_store((_Atomic int *)stop, 1); }
+
+bool fake_wait_empty(const struct fake_map *fake, uint32_t ring, uint32_t milliseconds) {
+  for (uint32_t i = 0; i < milliseconds; i++) {
+    if (fake_consumer_alive(fake) && !fake_left(fake, ring)) return true;
+    usleep(1000);
+  }
+  return false;
+}
+
+bool fake_consumer_alive(const struct fake_map *fake) { return atomic_load(&fake->map->consumer_alive); }

@@ -105,7 +105,6 @@ final class LifeTests: XCTestCase {
     recording.round()
     XCTAssertEqual(words(try recording.finished().allEvents()), ["birth 1", "death 1", "birth 2"])
     XCTAssertEqual(recording.counts.swapped, 1)
-    XCTAssertEqual(recording.counts.late, 1)
   }
 
   func testABirthOnALivingAddressWithoutADeathEndsTheOldObject() throws {

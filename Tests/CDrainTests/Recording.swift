@@ -155,10 +155,10 @@ struct Tally: Equatable {
 
 extension Trace {
   /// All events as values.
-  func allEvents() throws -> [TraceEvent] {
+  func allEvents(ending expected: TraceEnding.Reason = .whole) throws -> [TraceEvent] {
     var events: [TraceEvent] = []
     try forEachBatch(.all) { batch in for index in 0..<batch.count { events.append(batch.event(index)) } }
-    XCTAssertEqual(ending.reason, .whole, ending.sentence)
+    XCTAssertEqual(ending.reason, expected, ending.sentence)
     return events
   }
 

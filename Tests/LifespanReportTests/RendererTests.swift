@@ -105,6 +105,13 @@ final class RendererTests: XCTestCase {
     check(report.render(options(limit: 1)), "stats-running.txt")
   }
 
+  func testDiscardedObjectsAreSaidFirstAndAFilterNamesItsSum() {
+    let report = StatisticsReport(
+      Sample.statistics, subject: ReportSubject(Sample.information, discarded: 12_000), names: Sample.names,
+      isFiltered: true)
+    check(report.render(options(limit: 1)), "stats-discarded.txt")
+  }
+
   func testColourTouchesHeadingsSummariesAndNotesOnly() {
     var coloured = options(limit: 1)
     coloured.style = TextStyle(usesColor: true)

@@ -4,8 +4,8 @@
 enum CommandTable {
   static let commands: [CommandSpec] = [
     RecordCommand.spec, ListCommand.spec, SwitchCommand.start, SwitchCommand.stop, MarkCommand.spec,
-    DoctorCommand.spec,
-    DumpCommand.spec,
+    StatsCommand.spec, GenerationsCommand.spec, DiffCommand.spec, ObjectsCommand.spec, HistoryCommand.spec,
+    DoctorCommand.spec, DumpCommand.spec,
   ]
 
   static func command(named name: String) throws -> CommandSpec {

@@ -8,12 +8,15 @@ public struct DifferenceReport {
   let subject: ReportSubject
   var information: TraceInformation { subject.information }
   let names: ReportNames
+  /// A filter left only some types: the sums are of these.
+  let isFiltered: Bool
 
-  /// A report of an answer.
-  public init(_ difference: Difference, subject: ReportSubject, names: ReportNames) {
+  /// A report of an answer; `isFiltered` where it was asked for some types only.
+  public init(_ difference: Difference, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false) {
     self.difference = difference
     self.subject = subject
     self.names = names
+    self.isFiltered = isFiltered
   }
 
   static let columns = [
@@ -59,13 +62,13 @@ public struct DifferenceReport {
     lines += shown.tableLines(style: options.style)
     if shown.rows.isEmpty { lines.append("no type passes the filters") }
     lines += options.rest(of: all.rows.count, shown: places.count, "types")
-    lines += names.notes.flatMap { options.style.warning($0) }
+    lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }
 
   private func grid() -> Grid {
     var grid = Grid(columns: Self.columns)
-    grid.summary = [cells(difference.total, "", "", "all heap")]
+    grid.summary = [cells(difference.total, "", "", isFiltered ? "all of these" : "all heap")]
     grid.rows = difference.rows.map { row in
       cells(row.change, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))
     }
@@ -90,7 +93,7 @@ public struct DifferenceReport {
           }),
         "total": .object(Self.members(difference.total)),
       ]).members
-    return JSONValue.object(members).text
+    return JSONValue.object(members + Preface.jsonClosing(names)).text
   }
 
   private static func members(_ change: Difference.Change) -> [JSONValue.Member] {

@@ -22,7 +22,7 @@ extension GenerationsReport {
     members.append(.init(key: "generations", value: .array(listed.map(value))))
     members.append(.init(key: "open", value: open.map(value) ?? .null))
     if let objects { members += ObjectsJSON.members(objects, information, names) }
-    return JSONValue.object(members).text
+    return JSONValue.object(members + Preface.jsonClosing(names)).text
   }
 
   private func value(_ growth: Generations.Growth) -> JSONValue {

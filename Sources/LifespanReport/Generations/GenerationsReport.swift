@@ -9,6 +9,8 @@ public struct GenerationsReport {
   let subject: ReportSubject
   var information: TraceInformation { subject.information }
   let names: ReportNames
+  /// A filter left only some types: the sums are of these.
+  let isFiltered: Bool
   /// The one that is drilled into; nil: all.
   let chosen: Generations.Growth?
   /// Its objects, where a type was asked for too.
@@ -17,13 +19,15 @@ public struct GenerationsReport {
   /// A report of an answer; with `chosen` only of that generation, with `objects` down to these.
   public init(
     _ generations: Generations, chosen: Generations.Growth? = nil, objects: ObjectList? = nil,
-    subject: ReportSubject, names: ReportNames
+    subject: ReportSubject, names: ReportNames,
+    isFiltered: Bool = false
   ) {
     self.generations = generations
     self.chosen = chosen
     self.objects = objects
     self.subject = subject
     self.names = names
+    self.isFiltered = isFiltered
   }
 
   static let listColumns = [
@@ -84,15 +88,18 @@ public struct GenerationsReport {
         lines += ["", "no mark was set: everything is in the open generation (lifespan mark, --mark-at TIME)"]
       }
     }
-    return lines + names.notes.flatMap { options.style.warning($0) }
+    return lines + Preface.closing(names, style: options.style)
   }
 
   private var looked: String {
-    let moment = generations.atMark ? "when each mark was set" : "at the end of the recording"
-    guard let chosen else { return "what each generation still holds \(moment)" }
+    guard let chosen else {
+      return generations.atMark
+        ? "what each generation held when its mark was set"
+        : "what each generation still holds at the end of the recording"
+    }
     if isOpen(chosen) { return "what was born after the last mark and lives at the end of the recording" }
-    let when = generations.atMark ? "when its mark was set" : "at the end of the recording"
-    return "generation \(chosen.name), closed at \(Units.seconds(chosen.time.rawValue)): what it still holds \(when)"
+    let when = generations.atMark ? "held when its mark was set" : "still holds at the end of the recording"
+    return "generation \(chosen.name), closed at \(Units.seconds(chosen.time.rawValue)): what it \(when)"
   }
 
   func isOpen(_ growth: Generations.Growth) -> Bool { growth.generation == generations.open.generation }
@@ -112,7 +119,10 @@ public struct GenerationsReport {
     var grid = Grid(columns: Self.rowColumns)
     let blank = Cell.word("")
     grid.summary = [
-      [.count(growth.persistentCount), .bytes(growth.growthBytes.rawValue), blank, blank, .word("all heap")]
+      [
+        .count(growth.persistentCount), .bytes(growth.growthBytes.rawValue), blank, blank,
+        .word(isFiltered ? "all of these" : "all heap"),
+      ]
     ]
     grid.rows = growth.rows.map { row in
       [

@@ -31,7 +31,7 @@ public struct HistoryReport {
       let serials = history.others.map { "@\($0.serial)" }.joined(separator: " ")
       lines.append("other objects that lay at this address: \(serials)")
     }
-    lines += names.notes.flatMap { options.style.warning($0) }
+    lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -53,7 +53,7 @@ public struct HistoryReport {
     if let count = event.countAfter { words.append("count \(Units.count(count))") }
     words.append("thread \(event.thread)")
     if let task = event.task { words.append("task \(task)") }
-    if let address = event.address { words.append("to \(address)") }
+    if event.kind == .moved, let address = event.address { words.append("to \(address)") }
     if event.kind == .moved, let size = event.size { words.append("now \(Units.bytes(size.rawValue))") }
     let stack = event.stack == .none ? [] : StackText.lines(event.stack, names, indent: 4)
     return [style.heading(words.joined(separator: "  "))] + stack
@@ -92,7 +92,7 @@ public struct HistoryReport {
         "history": .array(events.map(value)),
         "others": .array(history.others.map { .unsigned($0.serial.rawValue) }),
       ]).members
-    return JSONValue.object(members).text
+    return JSONValue.object(members + Preface.jsonClosing(names)).text
   }
 
   private func value(_ event: History.Event) -> JSONValue {

@@ -6,8 +6,9 @@ extension ObjectsReport {
   func json(_ places: [Int]) -> String {
     var cut = list
     cut.objects = places.map { list.objects[$0] }
-    let members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
-    return JSONValue.object(members + ObjectsJSON.members(cut, information, names)).text
+    var members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
+    members += ObjectsJSON.members(cut, information, names)
+    return JSONValue.object(members + Preface.jsonClosing(names)).text
   }
 }
 

@@ -59,7 +59,7 @@ public struct ObjectsReport {
       lines += shown.tableLines(style: options.style)
     }
     lines += options.rest(of: list.count, shown: places.count, "objects")
-    lines += names.notes.flatMap { options.style.warning($0) }
+    lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }
 

@@ -18,6 +18,6 @@ extension StatisticsReport {
       JSONValue.Member(key: total.kind.description, value: .object(TallyJSON.members(total.tally)))
     }
     members.append(.init(key: "totals", value: .object([all] + kinds)))
-    return JSONValue.object(members).text
+    return JSONValue.object(members + Preface.jsonClosing(names)).text
   }
 }

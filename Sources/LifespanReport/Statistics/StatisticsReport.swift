@@ -8,12 +8,15 @@ public struct StatisticsReport {
   let subject: ReportSubject
   var information: TraceInformation { subject.information }
   let names: ReportNames
+  /// A filter left only some types: the sums are of these.
+  let isFiltered: Bool
 
-  /// A report of an answer.
-  public init(_ statistics: Statistics, subject: ReportSubject, names: ReportNames) {
+  /// A report of an answer; `isFiltered` where it was asked for some types only.
+  public init(_ statistics: Statistics, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false) {
     self.statistics = statistics
     self.subject = subject
     self.names = names
+    self.isFiltered = isFiltered
   }
 
   static let columns = [
@@ -70,7 +73,7 @@ public struct StatisticsReport {
     if statistics.unknownDeaths > 0 {
       lines.append("\(Units.count(statistics.unknownDeaths)) objects died whose birth is not in the recording")
     }
-    return lines + names.notes.flatMap { options.style.warning($0) }
+    return lines + Preface.closing(names, style: options.style)
   }
 
   /// Says which rows and which stretch are shown, where that is not the usual.
@@ -88,10 +91,8 @@ public struct StatisticsReport {
 
   private func grid() -> Grid {
     var grid = Grid(columns: Self.columns)
-    grid.summary = [
-      cells(statistics.total, kind: "", module: "", type: "all heap"),
-      cells(swiftObjects, kind: "", module: "", type: "Swift objects"),
-    ]
+    grid.summary = [cells(statistics.total, kind: "", module: "", type: isFiltered ? "all of these" : "all heap")]
+    if !isFiltered { grid.summary.append(cells(swiftObjects, kind: "", module: "", type: "Swift objects")) }
     grid.rows = statistics.rows.map { row in
       cells(
         row.tally, kind: row.type.kind.description, module: names.module(of: row.type), type: names.name(of: row.type))

@@ -8,11 +8,14 @@ public struct ReportSubject: Sendable {
   public var information: TraceInformation
   /// It still goes on: the report shows what is published by now.
   public var isRunning: Bool
+  /// Objects that died and were discarded while recording: counted, but not to be listed.
+  public var discarded: UInt64
 
-  /// A recording, finished unless said otherwise.
-  public init(_ information: TraceInformation, isRunning: Bool = false) {
+  /// A recording, finished and whole unless said otherwise.
+  public init(_ information: TraceInformation, isRunning: Bool = false, discarded: UInt64 = 0) {
     self.information = information
     self.isRunning = isRunning
+    self.discarded = discarded
   }
 }
 
@@ -32,6 +35,11 @@ public enum Preface {
     // A file that is being written has no end yet; that is no fault of it.
     if !ending.isEmpty, !subject.isRunning { notes.append("trace: " + ending) }
     if information.wasPaused { notes.append("paused: objects born while recording was off are not in it") }
+    if subject.discarded > 0 {
+      notes.append(
+        "\(Units.count(subject.discarded)) objects that died were discarded while recording: they are counted by type, "
+          + "not listed, and have no history")
+    }
     if information.endsNotSeen > 0 {
       notes.append(
         "\(Units.count(information.endsNotSeen)) objects ended without being seen: their addresses were used again")
@@ -58,6 +66,17 @@ public enum Preface {
   /// The last part of the program's path.
   static func programName(_ information: TraceInformation) -> String {
     information.program.split(separator: "/").last.map(String.init) ?? "unknown program"
+  }
+
+  /// The last lines of a report: what kept frames in it from being named.
+  static func closing(_ names: ReportNames, style: TextStyle) -> [String] {
+    let notes = names.notes.flatMap { style.warning($0) }
+    return notes.isEmpty ? [] : [""] + notes
+  }
+
+  /// The same as a document's last member. To be asked after all names.
+  static func jsonClosing(_ names: ReportNames) -> [JSONValue.Member] {
+    [.init(key: "symbol_notes", value: .array(names.notes.map { .string($0) }))]
   }
 
   /// The members with which every document begins.

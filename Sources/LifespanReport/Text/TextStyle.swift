@@ -15,16 +15,19 @@ public struct TextStyle: Sendable {
   func summary(_ text: String) -> String { wrap(text, "2") }
 
   /// A sentence that a reader must see, over as many lines as it takes.
-  func warning(_ sentence: String) -> [String] {
+  func warning(_ sentence: String) -> [String] { Self.wrapped(sentence).map { wrap($0, "33") } }
+
+  /// A sentence as lines that fit, all but the first indented.
+  public static func wrapped(_ sentence: String) -> [String] {
     var lines: [String] = []
     for word in sentence.split(separator: " ") {
-      if let last = lines.last, last.count + 1 + word.count <= Self.width {
+      if let last = lines.last, last.count + 1 + word.count <= width {
         lines[lines.count - 1] = last + " " + word
       } else {
         lines.append((lines.isEmpty ? "" : "  ") + word)
       }
     }
-    return lines.map { wrap($0, "33") }
+    return lines
   }
 
   private func wrap(_ text: String, _ code: String) -> String {

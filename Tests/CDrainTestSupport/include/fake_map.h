@@ -65,4 +65,12 @@ uint64_t fake_load(struct fake_map *fake, uint32_t rings, uint64_t pairs, uint64
 // Compares CRC of the drain's table with a bitwise one: a reference that shares no code.
 uint32_t fake_crc32c(const void *bytes, size_t length);
 
+// Runs the loop of the drain on this thread; Swift has no word for an atomic flag.
+struct lifespan_drain;
+int fake_run(struct lifespan_drain *drain, int *stop);
+void fake_stop(int *stop);
+// Waits until the ring is empty and a consumer is attached; false after `milliseconds`.
+bool fake_wait_empty(const struct fake_map *fake, uint32_t ring, uint32_t milliseconds);
+bool fake_consumer_alive(const struct fake_map *fake);
+
 #endif

@@ -12,7 +12,7 @@ enum SampleTrace {
 
   static var info: [InfoRecord] {
     [
-      ("program", "/tmp/App"), ("arguments", "App --fast 'a b'"), ("capture", "complete"), ("recorder", "0.1.0"),
+      ("program", "/nowhere/App"), ("arguments", "App --fast 'a b'"), ("capture", "complete"), ("recorder", "0.1.0"),
       ("started_at", "2026-11-30T03:00:00Z"), ("unwind", "auto"),
     ].map { InfoRecord(key: $0.0, value: $0.1) }
   }
@@ -25,8 +25,8 @@ enum SampleTrace {
       .images([
         ImageRecord(
           id: ImageID(1), epoch: Epoch(1), bias: 0x1000, start: 0x1000, end: 0x9000, buildID: [0xab, 0xcd],
-          path: "/tmp/App"),
-        ImageRecord(id: ImageID(2), epoch: Epoch(2), bias: 0, start: 0xa000, end: 0xb000, path: "/tmp/libGone.so"),
+          path: "/nowhere/App"),
+        ImageRecord(id: ImageID(2), epoch: Epoch(2), bias: 0, start: 0xa000, end: 0xb000, path: "/nowhere/libGone.so"),
         ImageRecord(id: ImageID(2), isLoad: false, epoch: Epoch(3), bias: 0, start: 0, end: 0, path: ""),
       ]))
     let stack = builder.stack(0x2010, 0x3020, epoch: 1, end: .cut)
@@ -54,6 +54,38 @@ enum SampleTrace {
     builder.gap(births: 2, deaths: 1)
     builder.rows(.recording([RecordingRecord(time: builder.now, goesOn: false)]))
     builder.rows(.totals([TotalRecord(type: node, generation: Generation(0), births: 5, bytes: 240)]))
+    return builder
+  }
+
+  /// A small run: two rounds, each closed by a mark; Nodes that stay, a closure, arrays that come and go.
+  static func story() -> TraceBuilder {
+    var builder = TraceBuilder(header)
+    builder.info = info
+    builder.step = 1_000_000
+    builder.rows(
+      .images([
+        ImageRecord(id: ImageID(1), epoch: Epoch(1), bias: 0x1000, start: 0x1000, end: 0x9000, path: "/nowhere/App")
+      ]))
+    let stack = builder.stack(0x2010, 0x3020, epoch: 1)
+    let other = builder.stack(0x2110, 0x3020, epoch: 1, end: .cut)
+    let node = builder.type("App.Node", size: 48, tracked: true)
+    let hidden = builder.type("App.(unknown context at $7f00).Hidden", size: 32)
+    let array = builder.type("Swift._ContiguousArrayStorage<Swift.Int>", kind: .array)
+    let closure = builder.type("", kind: .closure, size: 0, caller: 0x2010)
+    builder.birth(hidden)
+    builder.death(builder.birth(array, size: 4_096, stack: stack))
+    let first = builder.birth(node, stack: stack)
+    builder.retain(first, flavour: 1, before: 1, stack: stack)
+    builder.mark("launched")
+    builder.birth(node, stack: stack)
+    builder.birth(node, stack: other)
+    builder.birth(closure, size: 32, stack: other)
+    builder.release(first, before: 2)
+    builder.deinitBegins(first)
+    builder.death(first)
+    builder.mark("round")
+    builder.birth(array, size: 12_288, stack: other)
+    builder.death(builder.birth(node, stack: stack))
     return builder
   }
 }

@@ -4,7 +4,8 @@ import LifespanTrace
 
 enum DumpCommand {
   static let spec = CommandSpec(
-    name: "dump", usage: "[TRACE]", summary: "the raw records as text, for debugging the format", operands: .count(0...1),
+    name: "dump", usage: "[TRACE]", summary: "the raw records as text, for debugging the format",
+    operands: .count(0...1),
     options: [], discussion: { ReadingOption.traceParagraph }, run: run)
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {

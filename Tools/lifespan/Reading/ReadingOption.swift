@@ -29,7 +29,9 @@ enum ReadingOption {
   static let table = [.json, format, columns, sort, limit, color]
 
   /// The paragraph of a command's help that names its columns.
-  static func columnsParagraph(_ keys: [String]) -> String { "columns: " + keys.joined(separator: ", ") }
+  static func columnsParagraph(_ keys: [String]) -> String {
+    TextStyle.wrapped("columns: " + keys.joined(separator: ", ")).joined(separator: "\n")
+  }
 
   /// What every reading command's help says of TRACE.
   static let traceParagraph = """

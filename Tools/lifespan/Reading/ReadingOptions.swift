@@ -6,24 +6,30 @@ import LifespanTrace
 
 /// The parsed shared options of a reading subcommand.
 struct ReadingOptions {
-  let report: ReportOptions
+  var report: ReportOptions
   let lifespan: LifespanFilter
   let laterMarks: [LaterMark]
-  let kinds: [ObjectKind]
+  let types: TypeFilter
 
   /// `columnKeys`: what this command's `--columns` and `--sort` take.
   init(_ arguments: ParsedArguments, columnKeys: [String]) throws {
     report = try Self.report(arguments, columnKeys)
     lifespan = arguments.value("--lifespan").flatMap(LifespanFilter.init(rawValue:)) ?? .living
     laterMarks = try arguments.values("--mark-at").map(Self.laterMark)
-    kinds = try Self.words(arguments.value("--kind")).map { word in
+    let kinds = try Self.words(arguments.value("--kind")).map { word in
       guard let kind = ObjectKind(word: word) else {
         let known = ObjectKind.known.map(\.description).joined(separator: ", ")
         throw UsageError.badValue(option: "--kind", value: word, expected: known)
       }
       return kind
     }
+    types = TypeFilter(
+      include: arguments.values("--type"), exclude: arguments.values("--exclude-type"), kinds: kinds,
+      modules: arguments.values("--module"))
   }
+
+  /// Whether only some types are asked for.
+  var isFiltered: Bool { types != TypeFilter() }
 
   private static func report(_ arguments: ParsedArguments, _ keys: [String]) throws -> ReportOptions {
     let format = arguments.value("--format").flatMap(ReportFormat.init(rawValue:))
