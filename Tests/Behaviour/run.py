@@ -11,7 +11,7 @@ import argparse, concurrent.futures, os, shutil, sys, tempfile, time, traceback
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
-import consumer, control, exactness, lifecycle, linking, refusals, scripts, terminal, toolchain, unwinders, wrappers  # noqa: F401
+import consumer, control, exactness, lifecycle, linked_door, linking, refusals, scripts, terminal, toolchain, unwinders, wrappers  # noqa: F401
 
 
 def attempt(number, sentence, function, options, tmp, programs):

@@ -8,6 +8,20 @@ func checkNotStarted() {
   equal(why, .notStarted, "before the start")
   equal(Allocations.markGeneration("early").isRecorded, false, "a mark before the start is recorded")
   equal(Allocations.capture, nil, "capture before the start")
+  if let entry = dlsym(nil, "swift_retain") {
+    equal(entry.load(as: UInt8.self) == 0xe9, false, "swift_retain is patched before the start")
+  }
+  equal(addressSpace() < 4 << 30, true, "memory is mapped before the start: \(addressSpace()) bytes")
+}
+
+/// What `/proc/self/statm` says first, in bytes.
+private func addressSpace() -> Int {
+  guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+  defer { fclose(file) }
+  var text = [UInt8](repeating: 0, count: 64)
+  let count = fread(&text, 1, text.count, file)
+  let word = String(decoding: text[..<count], as: UTF8.self).split(separator: " ").first
+  return (word.flatMap { Int($0) } ?? 0) * Int(getpagesize())
 }
 
 func start() {
