@@ -1,5 +1,6 @@
-// What an event does: the living table, the totals, the trace and the history. Called by merge.c in merged order, and by repair.c for the
-// records that had to wait. States of an object: living, deinited with its memory kept, gone. Counts follow the deinit, bytes the memory.
+// What an event does: the living table, the totals, the trace and the history. Called by merge.c in merged order, and
+// by repair.c for the records that had to wait. States of an object: living, deinited with its memory kept, gone.
+// Counts follow the deinit, bytes the memory.
 #include "drain.h"
 
 #define COUNT_UNKNOWN 0x00ffffffffffffffull
@@ -9,12 +10,20 @@ static void apply_no_memory(struct lifespan_drain *d) {
 }
 
 // Fills what an event takes from its object and its record, and moves the object's number of events on.
-static struct drain_event apply_event(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record,
-                                      unsigned kind) {
-  return (struct drain_event){
-    .stamp = record->stamp, .address = object->key & LIFESPAN_VALUE_MASK, .serial = object->serial, .task = record->task,
-    .size = object->size, .count_before = -1, .site = object->site, .class = drain_sites(d)[object->site].class,
-    .thread = record->thread, .generation = object->generation, .ordinal = object->events++, .kind = (uint8_t)kind};
+static struct drain_event apply_event(struct lifespan_drain *d, struct drain_object *object,
+                                      const struct drain_record *record, unsigned kind) {
+  return (struct drain_event){.stamp = record->stamp,
+                              .address = object->key & LIFESPAN_VALUE_MASK,
+                              .serial = object->serial,
+                              .task = record->task,
+                              .size = object->size,
+                              .count_before = -1,
+                              .site = object->site,
+                              .class = drain_sites(d)[object->site].class,
+                              .thread = record->thread,
+                              .generation = object->generation,
+                              .ordinal = object->events++,
+                              .kind = (uint8_t)kind};
 }
 
 // To the trace, the history and the counts.
@@ -54,7 +63,8 @@ static bool apply_frees(unsigned kind) {
 }
 
 // An object's end, or the one of two that `kind` (enum lifespan_event_kind) stands for.
-void drain_end(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record, unsigned kind) {
+void drain_end(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record,
+               unsigned kind) {
   struct drain_event event = apply_event(d, object, record, kind);
   if (record->cells > 1 && record->kind != LIFESPAN_R_BIRTH && record->kind != LIFESPAN_R_MOVED) {
     event.stack = (uint32_t)record->xa;
@@ -177,11 +187,15 @@ static void apply_deinit_start(struct lifespan_drain *d, const struct drain_reco
 void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record) {
   switch (record->kind) {
   case LIFESPAN_R_BIRTH: return apply_birth(d, record);
-  case LIFESPAN_R_DEATH: case LIFESPAN_R_DEINIT: case LIFESPAN_R_FREE: return apply_death(d, record);
-  case LIFESPAN_R_RETAIN: case LIFESPAN_R_RELEASE: return apply_refcount(d, record);
+  case LIFESPAN_R_DEATH:
+  case LIFESPAN_R_DEINIT:
+  case LIFESPAN_R_FREE: return apply_death(d, record);
+  case LIFESPAN_R_RETAIN:
+  case LIFESPAN_R_RELEASE: return apply_refcount(d, record);
   case LIFESPAN_R_DEINIT_START: return apply_deinit_start(d, record);
   case LIFESPAN_R_MOVED: return apply_moved(d, record);
-  case LIFESPAN_R_MOVING: case LIFESPAN_R_MOVE_FAILED: return apply_moving(d, record);
+  case LIFESPAN_R_MOVING:
+  case LIFESPAN_R_MOVE_FAILED: return apply_moving(d, record);
   case LIFESPAN_R_TASK: return drain_task(d, record);
   case LIFESPAN_R_RECORDING: return drain_recording(d, record->stamp, record->value);
   case LIFESPAN_R_MARK:

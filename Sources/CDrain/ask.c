@@ -1,5 +1,6 @@
-// Answers to questions (enum lifespan_question_op): rows of statistics, types, marks, counts, stacks. Called in process by the linked
-// door, and by request.c for a program under `lifespan record`. `start` of a question counts the answers that the asker has already.
+// Answers to questions (enum lifespan_question_op): rows of statistics, types, marks, counts, stacks. Called in process
+// by the linked door, and by run.c for a program under `lifespan record`. `start` of a question counts the answers that
+// the asker has already.
 #include "drain.h"
 
 // A type's totals over the generations from `least` on.
@@ -16,7 +17,8 @@ static struct lifespan_row ask_sum(const struct lifespan_drain *d, uint32_t id, 
   return sum;
 }
 
-static int64_t ask_rows(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more) {
+static int64_t ask_rows(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room,
+                        bool *more) {
   struct lifespan_row *rows = (struct lifespan_row *)answer;
   size_t fit = room / sizeof(*rows), count = 0, seen = 0;
   for (uint32_t id = 1; id < d->type_count; id++) {
@@ -45,13 +47,18 @@ static bool ask_named(uint8_t *answer, size_t room, size_t *used, const void *he
   return true;
 }
 
-static int64_t ask_types(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more) {
+static int64_t ask_types(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer,
+                         size_t room, bool *more) {
   size_t used = 0, seen = 0;
   for (uint32_t id = 1; id < d->type_count; id++) {
     const struct drain_type *type = &drain_types(d)[id];
     if ((!type->kind && !type->rows) || seen++ < q->start) continue;
-    struct lifespan_type_row row = {.type = id, .kind = type->kind, .superclass = type->superclass, .flags = type->flags,
-                                    .metadata = type->metadata, .instance_size = type->instance_size,
+    struct lifespan_type_row row = {.type = id,
+                                    .kind = type->kind,
+                                    .superclass = type->superclass,
+                                    .flags = type->flags,
+                                    .metadata = type->metadata,
+                                    .instance_size = type->instance_size,
                                     .name_length = type->name_length};
     if (!ask_named(answer, room, &used, &row, sizeof(row), d->names.data + type->name, type->name_length)) {
       *more = true;
@@ -61,7 +68,8 @@ static int64_t ask_types(const struct lifespan_drain *d, const struct lifespan_q
   return *more && !used ? -EMSGSIZE : (int64_t)used;
 }
 
-static int64_t ask_marks(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more) {
+static int64_t ask_marks(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer,
+                         size_t room, bool *more) {
   size_t used = 0;
   for (uint32_t g = q->start; g < d->mark_count; g++) {
     const struct drain_mark *mark = &drain_marks(d)[g];
@@ -75,8 +83,10 @@ static int64_t ask_marks(const struct lifespan_drain *d, const struct lifespan_q
 }
 
 // Innermost first. A chain that is longer than the table has been tampered with.
-static int64_t ask_stack(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more) {
-  if (q->address < LIFESPAN_STACK_FIRST || q->address >= d->node_count || !drain_nodes(d)[q->address].known) return -ENOENT;
+static int64_t ask_stack(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer,
+                         size_t room, bool *more) {
+  if (q->address < LIFESPAN_STACK_FIRST || q->address >= d->node_count || !drain_nodes(d)[q->address].known)
+    return -ENOENT;
   uint64_t *frames = (uint64_t *)answer;
   size_t fit = room / sizeof(*frames), count = 0, seen = 0;
   uint32_t id = (uint32_t)q->address;
@@ -119,8 +129,8 @@ static int64_t ask_mark(struct lifespan_drain *d, const struct lifespan_question
   return sizeof(generation);
 }
 
-int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *question, size_t length, void *answer, size_t room,
-                           bool *more) {
+int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *question, size_t length, void *answer,
+                           size_t room, bool *more) {
   *more = false;
   struct lifespan_question q = {0};
   if (length < sizeof(q)) return -EINVAL;
@@ -128,7 +138,8 @@ int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *qu
   switch (op) {
   case LIFESPAN_ASK_ROWS: return ask_rows(d, &q, answer, room, more);
   case LIFESPAN_ASK_TYPES: return ask_types(d, &q, answer, room, more);
-  case LIFESPAN_ASK_MARK: return ask_mark(d, &q, (const uint8_t *)question + sizeof(q), length - sizeof(q), answer, room);
+  case LIFESPAN_ASK_MARK:
+    return ask_mark(d, &q, (const uint8_t *)question + sizeof(q), length - sizeof(q), answer, room);
   case LIFESPAN_ASK_HISTORY: return drain_ask_history(d, &q, answer, room, more);
   case LIFESPAN_ASK_COUNTS: return ask_counts(d, answer, room);
   case LIFESPAN_ASK_MARKS: return ask_marks(d, &q, answer, room, more);

@@ -37,8 +37,8 @@ void drain_pair(uint32_t clock, uint64_t *stamp, uint64_t *ns) {
 
 #define RATE_PAUSE_NS 2000000ull
 
-// Ticks per second since the pair (stamp, ns). It is one value for the whole recording, in the header: waits until at least 2 ms
-// lie between the two readings, which makes it exact to some 30 parts in a million.
+// Ticks per second since the pair (stamp, ns). It is one value for the whole recording, in the header: waits until at
+// least 2 ms lie between the two readings, which makes it exact to some 30 parts in a million.
 uint64_t drain_rate(uint32_t clock, uint64_t stamp, uint64_t ns) {
   if (clock != LIFESPAN_CLOCK_TSC) return 1000000000ull;
   uint64_t now = 0, now_ns = 0;

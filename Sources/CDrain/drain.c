@@ -1,5 +1,5 @@
-// Making and ending a drain, rounds, marks and flushes: the functions of lifespan_drain.h that the doors call. The pieces are in the files
-// beside this one.
+// Making and ending a drain, rounds, marks and flushes: the functions of lifespan_drain.h that the doors call. The
+// pieces are in the files beside this one.
 #include "drain.h"
 
 #include <sys/mman.h>
@@ -96,6 +96,8 @@ static void drain_begin(struct lifespan_drain *d) {
   drain_write_capture(d);
   char date[DRAIN_DATE_ROOM];
   drain_info_row(d, "started_at", date, drain_date(d->start_realtime_ns / 1000000000u, date));
+  // A recording that begins paused says so: births before the first "goes on" are not missing by accident.
+  if (!atomic_load_explicit(&d->map->recording, memory_order_relaxed)) drain_recording(d, d->start, 0);
   if (d->encoder) drain_encoder_write_facts(d->encoder);
 }
 
@@ -136,6 +138,16 @@ int64_t lifespan_drain_mark(struct lifespan_drain *d, const char *name, size_t l
   int64_t generation = drain_place_mark(d, stamp, name, length);
   if (generation >= 0) atomic_fetch_add_explicit(&d->map->marks, 1, memory_order_relaxed);
   return generation;
+}
+
+int lifespan_drain_set_recording(struct lifespan_drain *d, bool on) {
+  if (!drain_ready(d)) return d->finished ? -EPIPE : -EAGAIN;
+  if (atomic_exchange_explicit(&d->map->recording, on, memory_order_acq_rel) == (uint32_t)on) return 0;
+  uint64_t stamp = drain_now(d->clock);
+  int64_t consumed = drain_round_until(d, stamp);
+  if (consumed < 0) return (int)consumed;
+  drain_recording(d, stamp, on);
+  return 1;
 }
 
 int lifespan_drain_flush(struct lifespan_drain *d) {

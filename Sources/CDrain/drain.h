@@ -1,5 +1,6 @@
-// What the files of CDrain share: the drain's state and the functions between its pieces. Included first by each of them; no one
-// outside of CDrain sees it. Every function runs on the thread that holds the drain, and allocates by mmap alone.
+// What the files of CDrain share: the drain's state and the functions between its pieces. Included first by each of
+// them; no one outside of CDrain sees it. Every function runs on the thread that holds the drain, and allocates by mmap
+// alone.
 #ifndef DRAIN_H
 #define DRAIN_H
 
@@ -26,7 +27,8 @@
 #define DRAIN_RECENT 256u
 #define DRAIN_TASKS_TOLD 4096u
 
-// ---- The living table ------------------------------------------------------------------------------------------------
+// ---- The living table
+// ------------------------------------------------------------------------------------------------
 enum { DRAIN_STATE_KEPT = 1, DRAIN_STATE_MOVING = 2 };
 #define DRAIN_LIMBO (1ull << 48) // key of an object that is being moved and whose old address has been taken already
 
@@ -36,7 +38,7 @@ struct drain_object {
   uint64_t stamp; // of its birth, exact
   uint64_t size;  // now
   uint32_t site, generation;
-  uint32_t events; // of this object so far
+  uint32_t events;                 // of this object so far
   uint32_t state : 2, thread : 30; // thread: of its birth
 };
 _Static_assert(sizeof(struct drain_object) == 48, "object");
@@ -54,7 +56,8 @@ struct drain_object *drain_living_insert(struct drain_living *living, uint64_t k
 // Moves other objects.
 void drain_living_remove(struct drain_living *living, struct drain_object *object);
 
-// ---- Types, totals, marks, stacks --------------------------------------------------------------------------------------
+// ---- Types, totals, marks, stacks
+// --------------------------------------------------------------------------------------
 struct drain_type {
   uint64_t metadata, caller;
   uint32_t kind; // 0: not known (its record was lost)
@@ -78,7 +81,8 @@ struct drain_node {
   uint32_t parent, epoch, label, known;
 };
 
-// ---- Records and events ------------------------------------------------------------------------------------------------
+// ---- Records and events
+// ------------------------------------------------------------------------------------------------
 struct drain_record { // of a ring, as read
   uint64_t stamp, value, xa, xb, task;
   uint32_t thread, slot;
@@ -97,11 +101,19 @@ struct drain_waiting { // a record whose place is not decided yet: see repair.c
   struct drain_recent dead;
 };
 
-// ---- Rings -----------------------------------------------------------------------------------------------------------
+// ---- Rings
+// -----------------------------------------------------------------------------------------------------------
 struct drain_gap {
   uint64_t from, to, births, deaths, others;
 };
-enum { DRAIN_GAP_FULL = 1, DRAIN_GAP_NO_RING = 2, DRAIN_GAP_SUPPRESSED = 3, DRAIN_GAP_DIED = 4, DRAIN_GAP_DAMAGED = 5, DRAIN_GAPS = 6 };
+enum {
+  DRAIN_GAP_FULL = 1,
+  DRAIN_GAP_NO_RING = 2,
+  DRAIN_GAP_SUPPRESSED = 3,
+  DRAIN_GAP_DIED = 4,
+  DRAIN_GAP_DAMAGED = 5,
+  DRAIN_GAPS = 6
+};
 
 struct drain_ring {
   // of the ring, between rounds; the mapping's own words are never believed twice
@@ -123,14 +135,16 @@ struct drain_heap_entry {
   uint32_t slot;
 };
 
-// ---- History -----------------------------------------------------------------------------------------------------------
+// ---- History
+// -----------------------------------------------------------------------------------------------------------
 struct drain_history {
   struct drain_event *events;
-  uint32_t room;
-  uint64_t total; // events ever; the newest `room` of them are there
+  uint32_t room, next; // next: total % room
+  uint64_t total;      // events ever; the newest `room` of them are there
 };
 
-// ---- The drain -----------------------------------------------------------------------------------------------------------
+// ---- The drain
+// -----------------------------------------------------------------------------------------------------------
 struct lifespan_drain {
   struct lifespan_drain_options options;
   struct lifespan_map *map;
@@ -144,7 +158,7 @@ struct lifespan_drain {
 
   uint64_t round, newest, floor; // floor: newest stamp of the rounds before
   uint64_t threads_checked_ns, grow_again_ns;
-  double fill;           // of the fullest ring of the last round, 0…1
+  double fill; // of the fullest ring of the last round, 0…1
   uint64_t heads_ns, interval_ns;
   uint64_t refused, refused_from; // map->rings_refused as last seen, and since when
   struct drain_gap refused_gap;
@@ -152,7 +166,7 @@ struct lifespan_drain {
   struct drain_living living;
   struct drain_index site_index, row_index, class_index;
   struct drain_bytes types, rows, sites, marks, nodes, names;
-  uint32_t type_count, mark_count, node_count; // highest id + 1
+  uint32_t type_count, mark_count, node_count;     // highest id + 1
   struct drain_bytes kept[LIFESPAN_CHUNK_END + 1]; // encoded rows for save
   uint64_t kept_rows[LIFESPAN_CHUNK_END + 1];
   struct drain_history history;
@@ -170,12 +184,22 @@ struct lifespan_drain {
   struct drain_ring rings[LIFESPAN_RING_SLOTS];
 };
 
-static inline struct drain_type *drain_types(const struct lifespan_drain *d) { return (struct drain_type *)d->types.data; }
+static inline struct drain_type *drain_types(const struct lifespan_drain *d) {
+  return (struct drain_type *)d->types.data;
+}
 static inline struct drain_row *drain_rows(const struct lifespan_drain *d) { return (struct drain_row *)d->rows.data; }
-static inline struct drain_site *drain_sites(const struct lifespan_drain *d) { return (struct drain_site *)d->sites.data; }
-static inline struct drain_mark *drain_marks(const struct lifespan_drain *d) { return (struct drain_mark *)d->marks.data; }
-static inline struct drain_node *drain_nodes(const struct lifespan_drain *d) { return (struct drain_node *)d->nodes.data; }
-static inline int64_t drain_since_start(const struct lifespan_drain *d, uint64_t stamp) { return (int64_t)(stamp - d->start); }
+static inline struct drain_site *drain_sites(const struct lifespan_drain *d) {
+  return (struct drain_site *)d->sites.data;
+}
+static inline struct drain_mark *drain_marks(const struct lifespan_drain *d) {
+  return (struct drain_mark *)d->marks.data;
+}
+static inline struct drain_node *drain_nodes(const struct lifespan_drain *d) {
+  return (struct drain_node *)d->nodes.data;
+}
+static inline int64_t drain_since_start(const struct lifespan_drain *d, uint64_t stamp) {
+  return (int64_t)(stamp - d->start);
+}
 
 // clock.c
 uint64_t drain_monotonic_ns(void);
@@ -200,6 +224,7 @@ void drain_refused(struct lifespan_drain *d);
 void drain_retire(struct lifespan_drain *d);
 void drain_grow(struct lifespan_drain *d);
 void drain_add_gap(struct drain_ring *r, unsigned reason, uint64_t from, uint64_t to);
+void drain_write_ring_gaps(struct lifespan_drain *d, uint32_t slot);
 void drain_write_gaps(struct lifespan_drain *d);
 
 // merge.c
@@ -234,7 +259,7 @@ void drain_recording(struct lifespan_drain *d, uint64_t stamp, uint64_t on);
 struct drain_type *drain_type_at(struct lifespan_drain *d, uint32_t id); // made when new; NULL: no memory
 uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size); // UINT32_MAX: no memory
 struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t type, uint32_t generation);   // NULL: no memory
-uint32_t drain_name(struct lifespan_drain *d, const void *bytes, size_t length);                // offset, 0 with no room
+uint32_t drain_name(struct lifespan_drain *d, const void *bytes, size_t length); // offset, 0 with no room
 uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp);
 int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *name, size_t length);
 
@@ -253,11 +278,14 @@ void drain_begin_trace(struct lifespan_drain *d, struct drain_encoder *e);
 bool drain_history_create(struct drain_history *history, uint32_t room);
 void drain_history_destroy(struct drain_history *history);
 void drain_history_add(struct drain_history *history, const struct drain_event *event);
-static inline uint64_t drain_history_first(const struct drain_history *h) { return h->total > h->room ? h->total - h->room : 0; }
+static inline uint64_t drain_history_first(const struct drain_history *h) {
+  return h->total > h->room ? h->total - h->room : 0;
+}
 static inline struct drain_event *drain_history_at(const struct drain_history *h, uint64_t index) {
   return &h->events[index % h->room];
 }
-int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more);
+int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room,
+                          bool *more);
 
 // run.c: the request slot
 bool drain_request_posted(const struct lifespan_drain *d);

@@ -1,4 +1,5 @@
-// Rows, chunks and the way to the sink (encode.h). Used by the drain and by save; the columns of events are in events.c.
+// Rows, chunks and the way to the sink (encode.h). Used by the drain and by save; the columns of events are in
+// events.c.
 #include "drain.h"
 
 #define VARINT_ROOM 10u
@@ -65,7 +66,7 @@ void drain_row_string(struct drain_encoder *e, unsigned chunk, const void *bytes
 void drain_row_done(struct drain_encoder *e, unsigned chunk) {
   e->row_counts[chunk]++;
   // Before the header nothing can be written.
-  if (e->rows[chunk].used < DRAIN_ROWS_ENOUGH || !e->bytes_written) return;
+  if (e->rows[chunk].used < DRAIN_ROWS_ENOUGH || !e->begun) return;
   // Facts may stand anywhere before the events that use them; the others wait for the events that stand before them.
   if (chunk <= LIFESPAN_CHUNK_SITES || chunk == LIFESPAN_CHUNK_TASKS) return drain_encoder_write_facts(e);
   drain_encoder_close_events(e);
@@ -100,14 +101,15 @@ static void encoder_write_rows(struct drain_encoder *e, unsigned kind) {
 }
 
 void drain_encoder_write_facts(struct drain_encoder *e) {
-  static const uint8_t order[] = {LIFESPAN_CHUNK_INFO,    LIFESPAN_CHUNK_IMAGES, LIFESPAN_CHUNK_STACKS, LIFESPAN_CHUNK_TYPES,
-                                  LIFESPAN_CHUNK_THREADS, LIFESPAN_CHUNK_TASKS,  LIFESPAN_CHUNK_SITES};
+  static const uint8_t order[] = {LIFESPAN_CHUNK_INFO,  LIFESPAN_CHUNK_IMAGES,  LIFESPAN_CHUNK_STACKS,
+                                  LIFESPAN_CHUNK_TYPES, LIFESPAN_CHUNK_THREADS, LIFESPAN_CHUNK_TASKS,
+                                  LIFESPAN_CHUNK_SITES};
   for (size_t i = 0; i < sizeof(order); i++) encoder_write_rows(e, order[i]);
 }
 
 void drain_encoder_write_rest(struct drain_encoder *e) {
-  static const uint8_t order[] = {LIFESPAN_CHUNK_MARKS, LIFESPAN_CHUNK_RECORDING, LIFESPAN_CHUNK_GAPS, LIFESPAN_CHUNK_TOTALS,
-                                  LIFESPAN_CHUNK_END};
+  static const uint8_t order[] = {LIFESPAN_CHUNK_MARKS, LIFESPAN_CHUNK_RECORDING, LIFESPAN_CHUNK_GAPS,
+                                  LIFESPAN_CHUNK_TOTALS, LIFESPAN_CHUNK_END};
   for (size_t i = 0; i < sizeof(order); i++) encoder_write_rows(e, order[i]);
 }
 
@@ -146,7 +148,7 @@ void drain_encoder_write_chunk(struct drain_encoder *e, unsigned kind) {
   head[7] = 0;
   put32(head + 8, (uint32_t)raw);
   put32(head + 12, (uint32_t)stored);
-  put32(head + 16, drain_crc((const uint32_t(*)[256])e->crc, head + LIFESPAN_CHUNK_HEADER_BYTES, stored));
-  put32(head + 20, drain_crc((const uint32_t(*)[256])e->crc, head, 20));
+  put32(head + 16, drain_crc((const uint32_t (*)[256])e->crc, head + LIFESPAN_CHUNK_HEADER_BYTES, stored));
+  put32(head + 20, drain_crc((const uint32_t (*)[256])e->crc, head, 20));
   drain_encoder_raw(e, head, bytes->used);
 }

@@ -1,5 +1,5 @@
-// The writer of a trace: events become columns, rows become chunks, chunks go to a sink, as TraceFormat.md says. Used by the drain for
-// the running trace and by save.c for a second one. Knows nothing of rings or tables.
+// The writer of a trace: events become columns, rows become chunks, chunks go to a sink, as TraceFormat.md says. Used
+// by the drain for the running trace and by save.c for a second one. Knows nothing of rings or tables.
 #ifndef DRAIN_ENCODE_H
 #define DRAIN_ENCODE_H
 
@@ -34,8 +34,19 @@ struct drain_freed {
 };
 
 enum drain_column {
-  DRAIN_KINDS, DRAIN_THREADS, DRAIN_TIMES, DRAIN_SITES, DRAIN_OBJECTS, DRAIN_ADDRESSES, DRAIN_STACKS, DRAIN_AMOUNTS,
-  DRAIN_TASKS, DRAIN_GENERATIONS, DRAIN_SERIALS, DRAIN_MOVES, DRAIN_COLUMNS
+  DRAIN_KINDS,
+  DRAIN_THREADS,
+  DRAIN_TIMES,
+  DRAIN_SITES,
+  DRAIN_OBJECTS,
+  DRAIN_ADDRESSES,
+  DRAIN_STACKS,
+  DRAIN_AMOUNTS,
+  DRAIN_TASKS,
+  DRAIN_GENERATIONS,
+  DRAIN_SERIALS,
+  DRAIN_MOVES,
+  DRAIN_COLUMNS
 };
 
 struct drain_encoder {
@@ -49,6 +60,7 @@ struct drain_encoder {
   uint32_t ticks_per_unit;
   int unit_shift; // log2 of ticks_per_unit, -1: no power of two
   bool with_serials;
+  bool begun; // the header has been given
 
   uint64_t events, last_serial; // written or buffered
   uint32_t marks;               // rows so far: the generation that an event has by its position
@@ -84,7 +96,8 @@ void drain_row_varint(struct drain_encoder *encoder, unsigned chunk, uint64_t va
 void drain_row_zigzag(struct drain_encoder *encoder, unsigned chunk, int64_t value);
 void drain_row_string(struct drain_encoder *encoder, unsigned chunk, const void *bytes, size_t length);
 void drain_row_done(struct drain_encoder *encoder, unsigned chunk);
-void drain_encoder_add_rows(struct drain_encoder *encoder, unsigned chunk, const struct drain_bytes *rows, uint64_t count);
+void drain_encoder_add_rows(struct drain_encoder *encoder, unsigned chunk, const struct drain_bytes *rows,
+                            uint64_t count);
 // Rows that events need (images to sites), then the others (marks to the end).
 void drain_encoder_write_facts(struct drain_encoder *encoder);
 void drain_encoder_write_rest(struct drain_encoder *encoder);

@@ -61,7 +61,8 @@ static struct drain_class *events_class(struct drain_encoder *e, uint32_t number
   return class;
 }
 
-// A stack of freed addresses is a chain with a depth: what lies deeper than the limit has fallen out, as it is never reached.
+// A stack of freed addresses is a chain with a depth: what lies deeper than the limit has fallen out, as it is never
+// reached.
 static void events_pop(struct drain_encoder *e, struct drain_class *class) {
   class->top = e->freed[class->top].below;
   class->depth--;
@@ -153,12 +154,12 @@ static bool events_assemble(struct drain_encoder *e) {
     uint8_t tag, column;
     bool always;
   } order[] = {
-    {LIFESPAN_COLUMN_KINDS, DRAIN_KINDS, true},       {LIFESPAN_COLUMN_THREADS, DRAIN_THREADS, true},
-    {LIFESPAN_COLUMN_TIMES, DRAIN_TIMES, true},       {LIFESPAN_COLUMN_SITES, DRAIN_SITES, true},
-    {LIFESPAN_COLUMN_OBJECTS, DRAIN_OBJECTS, true},   {LIFESPAN_COLUMN_ADDRESSES, DRAIN_ADDRESSES, true},
-    {LIFESPAN_COLUMN_STACKS, DRAIN_STACKS, false},    {LIFESPAN_COLUMN_AMOUNTS, DRAIN_AMOUNTS, false},
-    {LIFESPAN_COLUMN_TASKS, DRAIN_TASKS, false},      {LIFESPAN_COLUMN_GENERATIONS, DRAIN_GENERATIONS, false},
-    {LIFESPAN_COLUMN_SERIALS, DRAIN_SERIALS, false},  {LIFESPAN_COLUMN_MOVES, DRAIN_MOVES, false},
+      {LIFESPAN_COLUMN_KINDS, DRAIN_KINDS, true},      {LIFESPAN_COLUMN_THREADS, DRAIN_THREADS, true},
+      {LIFESPAN_COLUMN_TIMES, DRAIN_TIMES, true},      {LIFESPAN_COLUMN_SITES, DRAIN_SITES, true},
+      {LIFESPAN_COLUMN_OBJECTS, DRAIN_OBJECTS, true},  {LIFESPAN_COLUMN_ADDRESSES, DRAIN_ADDRESSES, true},
+      {LIFESPAN_COLUMN_STACKS, DRAIN_STACKS, false},   {LIFESPAN_COLUMN_AMOUNTS, DRAIN_AMOUNTS, false},
+      {LIFESPAN_COLUMN_TASKS, DRAIN_TASKS, false},     {LIFESPAN_COLUMN_GENERATIONS, DRAIN_GENERATIONS, false},
+      {LIFESPAN_COLUMN_SERIALS, DRAIN_SERIALS, false}, {LIFESPAN_COLUMN_MOVES, DRAIN_MOVES, false},
   };
   uint8_t head[40], *end = head;
   end = drain_varint(end, e->first_event);

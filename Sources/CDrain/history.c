@@ -1,4 +1,5 @@
-// The newest events, as they went into the trace: for one object's history and for save. Written by apply.c, read by ask.c and save.c.
+// The newest events, as they went into the trace: for one object's history and for save. Written by apply.c, read by
+// ask.c and save.c.
 #include "drain.h"
 
 bool drain_history_create(struct drain_history *history, uint32_t room) {
@@ -14,7 +15,9 @@ void drain_history_destroy(struct drain_history *history) {
 }
 
 void drain_history_add(struct drain_history *history, const struct drain_event *event) {
-  *drain_history_at(history, history->total++) = *event;
+  history->events[history->next] = *event;
+  history->next = history->next + 1 == history->room ? 0 : history->next + 1;
+  history->total++;
 }
 
 // The object that is asked for: the one that lives there, else the newest that the ring still knows at this address.
@@ -22,14 +25,18 @@ static bool history_subject(struct lifespan_drain *d, uint64_t address, struct l
   const struct drain_history *h = &d->history;
   const struct drain_object *object = drain_living_find(&d->living, address);
   if (object) {
-    *head = (struct lifespan_history_head){.serial = object->serial, .dropped = object->events, .size = object->size,
+    *head = (struct lifespan_history_head){.serial = object->serial,
+                                           .dropped = object->events,
+                                           .size = object->size,
                                            .type = drain_sites(d)[object->site].type};
     return true;
   }
   for (uint64_t i = h->total; h->room && i-- > drain_history_first(h);) {
     const struct drain_event *event = drain_history_at(h, i);
     if (event->address != address) continue;
-    *head = (struct lifespan_history_head){.serial = event->serial, .dropped = event->ordinal + 1, .size = event->size,
+    *head = (struct lifespan_history_head){.serial = event->serial,
+                                           .dropped = event->ordinal + 1,
+                                           .size = event->size,
                                            .type = drain_sites(d)[event->site].type};
     return true;
   }
@@ -37,12 +44,18 @@ static bool history_subject(struct lifespan_drain *d, uint64_t address, struct l
 }
 
 static struct lifespan_history_event history_answer(const struct lifespan_drain *d, const struct drain_event *event) {
-  return (struct lifespan_history_event){
-    .ticks = event->stamp - d->start, .kind = event->kind, .flavour = event->flavour, .amount = event->amount,
-    .stack = event->stack, .thread = event->thread, .count_before = event->count_before, .task = event->task};
+  return (struct lifespan_history_event){.ticks = event->stamp - d->start,
+                                         .kind = event->kind,
+                                         .flavour = event->flavour,
+                                         .amount = event->amount,
+                                         .stack = event->stack,
+                                         .thread = event->thread,
+                                         .count_before = event->count_before,
+                                         .task = event->task};
 }
 
-int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more) {
+int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room,
+                          bool *more) {
   struct lifespan_history_head head;
   if (room < sizeof(head)) return -EMSGSIZE;
   if (!q->address || q->address > LIFESPAN_VALUE_MASK || !history_subject(d, q->address, &head)) return -ENOENT;

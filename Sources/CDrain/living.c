@@ -1,5 +1,5 @@
-// The living table: objects by address, open addressing with backward-shift deletion (no tombstones: births and deaths alternate for
-// hours). Used by apply.c for every event, by save.c to walk over what lives.
+// The living table: objects by address, open addressing with backward-shift deletion (no tombstones: births and deaths
+// alternate for hours). Used by apply.c for every event, by save.c to walk over what lives.
 #include "drain.h"
 
 #define LIVING_FIRST_LOG2 12u

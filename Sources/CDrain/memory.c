@@ -1,5 +1,5 @@
-// Memory of the drain: pages by mmap, growing byte arrays, an index. Used by all of CDrain. Never malloc: in the linked door
-// the drain may run below a hook of malloc itself.
+// Memory of the drain: pages by mmap, growing byte arrays, an index. Used by all of CDrain. Never malloc: in the linked
+// door the drain may run below a hook of malloc itself.
 #include "drain.h"
 
 #include <sys/mman.h>

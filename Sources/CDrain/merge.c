@@ -1,4 +1,5 @@
-// A drain round: the cut, every head, the events up to the cut merged by stamp. Used by drain.c (rounds), run.c and marks.
+// A drain round: the cut, every head, the events up to the cut merged by stamp. Used by drain.c (rounds), run.c and
+// marks.
 #include "drain.h"
 
 static void heap_down(struct drain_heap_entry *heap, uint32_t count, uint32_t at) {
@@ -28,7 +29,8 @@ static uint32_t merge_open(struct lifespan_drain *d, uint64_t cut) {
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) {
     struct drain_ring *r = &d->rings[slot];
     if (!r->claimed || !r->open || r->position == r->head) continue;
-    if (drain_ring_next(d, slot, cut) == DRAIN_NEXT_EVENT) d->heap[count++] = (struct drain_heap_entry){r->record.stamp, slot};
+    if (drain_ring_next(d, slot, cut) == DRAIN_NEXT_EVENT)
+      d->heap[count++] = (struct drain_heap_entry){r->record.stamp, slot};
   }
   d->fill = fill;
   for (uint32_t i = count / 2; i-- > 0;) heap_down(d->heap, count, i);

@@ -1,9 +1,10 @@
 // Records whose place is not decided when they come. Used by apply.c.
 //
-// Stamps of two cores may stand the wrong way round by some nanoseconds (RUNTIME.md: up to 0.008 % with plain rdtsc). So a birth on
-// an address whose object still lives waits for that object's end, for one microsecond of stamps and at most until the end of the next
-// round; with it wait the later events of the birth's own thread at that address. A retain or release that lies in no lifetime waits as
-// long for a birth, and goes to the nearest lifetime. Few ever wait, so plain arrays do.
+// Stamps of two cores may stand the wrong way round by some nanoseconds (measured: up to 80 of a million events with
+// plain rdtsc). So a birth on an address whose object still lives waits for that object's end, for one microsecond of
+// stamps and at most until the end of the next round; with it wait the later events of the birth's own thread at that
+// address. A retain or release that lies in no lifetime waits as long for a birth, and goes to the nearest lifetime.
+// Few ever wait, so plain arrays do.
 #include "drain.h"
 
 static struct drain_recent *repair_recent(struct lifespan_drain *d, uint64_t address) {
@@ -13,8 +14,12 @@ _Static_assert(DRAIN_RECENT == 256, "one byte of hash");
 
 void drain_remember(struct lifespan_drain *d, const struct drain_object *object, uint64_t end) {
   uint64_t address = object->key & LIFESPAN_VALUE_MASK;
-  *repair_recent(d, address) = (struct drain_recent){.address = address, .serial = object->serial, .birth = object->stamp,
-                                                     .end = end, .site = object->site, .events = object->events};
+  *repair_recent(d, address) = (struct drain_recent){.address = address,
+                                                     .serial = object->serial,
+                                                     .birth = object->stamp,
+                                                     .end = end,
+                                                     .site = object->site,
+                                                     .events = object->events};
 }
 
 struct drain_recent *drain_recall(struct lifespan_drain *d, uint64_t address) {
@@ -25,12 +30,19 @@ struct drain_recent *drain_recall(struct lifespan_drain *d, uint64_t address) {
 static uint64_t repair_distance(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
 // The refcount event belongs to an object that is dead.
-static void repair_attach_dead(struct lifespan_drain *d, const struct drain_record *record, const struct drain_recent *dead) {
+static void repair_attach_dead(struct lifespan_drain *d, const struct drain_record *record,
+                               const struct drain_recent *dead) {
   struct drain_recent *still = drain_recall(d, record->value);
-  struct drain_event event = {.stamp = record->stamp, .address = dead->address, .serial = dead->serial, .task = record->task,
-                              .size = drain_sites(d)[dead->site].size, .site = dead->site,
-                              .class = drain_sites(d)[dead->site].class, .thread = record->thread,
-                              .generation = drain_generation_of(d, dead->birth), .ordinal = dead->events};
+  struct drain_event event = {.stamp = record->stamp,
+                              .address = dead->address,
+                              .serial = dead->serial,
+                              .task = record->task,
+                              .size = drain_sites(d)[dead->site].size,
+                              .site = dead->site,
+                              .class = drain_sites(d)[dead->site].class,
+                              .thread = record->thread,
+                              .generation = drain_generation_of(d, dead->birth),
+                              .ordinal = dead->events};
   if (still && still->serial == dead->serial) event.ordinal = still->events++;
   drain_refcount(d, record, &event);
 }
@@ -38,9 +50,16 @@ static void repair_attach_dead(struct lifespan_drain *d, const struct drain_reco
 static void repair_attach_living(struct lifespan_drain *d, const struct drain_record *record, uint64_t key) {
   struct drain_object *object = drain_living_find(&d->living, key);
   if (!object) return;
-  struct drain_event event = {.stamp = record->stamp, .address = key, .serial = object->serial, .task = record->task,
-                              .size = object->size, .site = object->site, .class = drain_sites(d)[object->site].class,
-                              .thread = record->thread, .generation = object->generation, .ordinal = object->events++};
+  struct drain_event event = {.stamp = record->stamp,
+                              .address = key,
+                              .serial = object->serial,
+                              .task = record->task,
+                              .size = object->size,
+                              .site = object->site,
+                              .class = drain_sites(d)[object->site].class,
+                              .thread = record->thread,
+                              .generation = object->generation,
+                              .ordinal = object->events++};
   drain_refcount(d, record, &event);
 }
 
@@ -106,30 +125,34 @@ void drain_waiting_born(struct lifespan_drain *d, const struct drain_object *obj
 
 static uint32_t repair_birth_at(const struct lifespan_drain *d, uint64_t address) {
   for (uint32_t i = 0; i < d->waiting_count; i++) {
-    if (!d->waiting[i].orphan && d->waiting[i].record.value == address && d->waiting[i].record.kind == LIFESPAN_R_BIRTH) return i;
+    if (!d->waiting[i].orphan && d->waiting[i].record.value == address && d->waiting[i].record.kind == LIFESPAN_R_BIRTH)
+      return i;
   }
   return UINT32_MAX;
 }
 
-// Applies the waiting birth of the address and what waits behind it. The address is free by now, or freed here.
+static uint32_t repair_first_at(const struct lifespan_drain *d, uint64_t address) {
+  for (uint32_t i = 0; i < d->waiting_count; i++) {
+    if (!d->waiting[i].orphan && d->waiting[i].record.value == address) return i;
+  }
+  return UINT32_MAX;
+}
+
+// Applies the waiting birth of the address and what waits behind it. The address is free by now, or freed here. One
+// record at a time: a hook's thread may have little stack.
 static void repair_release(struct lifespan_drain *d, uint64_t address) {
-  struct drain_record own[DRAIN_WAITING];
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < d->waiting_count;) {
-    if (d->waiting[i].orphan || d->waiting[i].record.value != address) {
-      i++;
-      continue;
+  bool first = true;
+  for (uint32_t at = repair_first_at(d, address); at != UINT32_MAX; at = repair_first_at(d, address)) {
+    struct drain_record record = d->waiting[at].record;
+    repair_take_out(d, at);
+    struct drain_object *old = first ? drain_living_find(&d->living, address) : NULL;
+    first = false;
+    if (old) {
+      bool kept = old->state & DRAIN_STATE_KEPT; // its deinit was seen: only the memory went unseen
+      drain_end(d, old, &record, kept ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_END_NOT_SEEN);
     }
-    own[count++] = d->waiting[i].record;
-    repair_take_out(d, i);
+    drain_dispatch(d, &record);
   }
-  if (!count) return;
-  struct drain_object *old = drain_living_find(&d->living, address);
-  if (old) {
-    bool kept = old->state & DRAIN_STATE_KEPT; // its deinit was seen: only the memory went unseen
-    drain_end(d, old, &own[0], kept ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_END_NOT_SEEN);
-  }
-  for (uint32_t i = 0; i < count; i++) drain_dispatch(d, &own[i]);
 }
 
 // True: the record has been placed among those that wait, or has resolved one.
@@ -138,9 +161,7 @@ bool drain_waiting_takes(struct lifespan_drain *d, const struct drain_record *re
   uint32_t at = repair_birth_at(d, record->value);
   if (at == UINT32_MAX) return false;
   switch (record->kind) {
-  case LIFESPAN_R_BIRTH:
-    repair_release(d, record->value);
-    return false;
+  case LIFESPAN_R_BIRTH: repair_release(d, record->value); return false;
   case LIFESPAN_R_DEATH:
   case LIFESPAN_R_FREE:
     drain_dispatch(d, record);

@@ -1,5 +1,5 @@
-// One ring, record by record. Used by merge.c. Everything in the mapping is hostile: words are read once, checked, then used; a record that
-// makes no sense ends the ring's part in this round, and the cells that are left count as a gap.
+// One ring, record by record. Used by merge.c. Everything in the mapping is hostile: words are read once, checked, then
+// used; a record that makes no sense ends the ring's part in this round, and the cells that are left count as a gap.
 #include "drain.h"
 
 #define FUTURE_SECONDS 1u // a stamp further ahead than this is damage, not another core's clock
@@ -84,17 +84,24 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
 
 static bool ring_kind_fits(unsigned kind, unsigned cells) {
   switch (kind) {
-  case LIFESPAN_R_BIRTH: case LIFESPAN_R_RETAIN: case LIFESPAN_R_RELEASE: case LIFESPAN_R_MOVED: case LIFESPAN_R_TASK:
-  case LIFESPAN_R_NODE:
-    return cells == 2;
-  case LIFESPAN_R_DEATH: case LIFESPAN_R_DEINIT: case LIFESPAN_R_DEINIT_START:
-    return cells == 1 || cells == 2;
-  case LIFESPAN_R_FREE: case LIFESPAN_R_MOVING: case LIFESPAN_R_MOVE_FAILED: case LIFESPAN_R_RECORDING:
-    return cells == 1;
-  case LIFESPAN_R_MARK: case LIFESPAN_R_TYPE: case LIFESPAN_R_IMAGE: case LIFESPAN_R_THREAD:
-    return cells >= 1;
-  default:
-    return false;
+  case LIFESPAN_R_BIRTH:
+  case LIFESPAN_R_RETAIN:
+  case LIFESPAN_R_RELEASE:
+  case LIFESPAN_R_MOVED:
+  case LIFESPAN_R_TASK:
+  case LIFESPAN_R_NODE: return cells == 2;
+  case LIFESPAN_R_DEATH:
+  case LIFESPAN_R_DEINIT:
+  case LIFESPAN_R_DEINIT_START: return cells == 1 || cells == 2;
+  case LIFESPAN_R_FREE:
+  case LIFESPAN_R_MOVING:
+  case LIFESPAN_R_MOVE_FAILED:
+  case LIFESPAN_R_RECORDING: return cells == 1;
+  case LIFESPAN_R_MARK:
+  case LIFESPAN_R_TYPE:
+  case LIFESPAN_R_IMAGE:
+  case LIFESPAN_R_THREAD: return cells >= 1;
+  default: return false;
   }
 }
 
@@ -104,16 +111,11 @@ static bool ring_event_valid(const struct drain_record *record) {
     uint64_t type = record->xa >> 32;
     return record->value && type && type < DRAIN_TYPE_LIMIT;
   }
-  case LIFESPAN_R_TASK:
-    return true;
-  case LIFESPAN_R_MARK:
-    return record->value <= ((uint64_t)record->cells - 1) * sizeof(struct lifespan_cell);
-  case LIFESPAN_R_RECORDING:
-    return record->value <= 1;
-  case LIFESPAN_R_MOVED:
-    return record->value && record->xa && record->xa <= LIFESPAN_VALUE_MASK;
-  default:
-    return record->value;
+  case LIFESPAN_R_TASK: return true;
+  case LIFESPAN_R_MARK: return record->value <= ((uint64_t)record->cells - 1) * sizeof(struct lifespan_cell);
+  case LIFESPAN_R_RECORDING: return record->value <= 1;
+  case LIFESPAN_R_MOVED: return record->value && record->xa && record->xa <= LIFESPAN_VALUE_MASK;
+  default: return record->value;
   }
 }
 
@@ -131,10 +133,16 @@ static void ring_switch(struct lifespan_drain *d, struct drain_ring *r) {
 }
 
 // Reads the event at the ring's position into r->record. False: it can't be one.
-static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uint64_t b, unsigned kind, unsigned cells) {
+static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uint64_t b, unsigned kind,
+                            unsigned cells) {
   struct drain_record *record = &r->record;
-  *record = (struct drain_record){.stamp = a, .value = lifespan_cell_value(b), .task = r->task, .thread = r->thread,
-                                  .slot = slot, .kind = (uint8_t)kind, .cells = (uint8_t)cells};
+  *record = (struct drain_record){.stamp = a,
+                                  .value = lifespan_cell_value(b),
+                                  .task = r->task,
+                                  .thread = r->thread,
+                                  .slot = slot,
+                                  .kind = (uint8_t)kind,
+                                  .cells = (uint8_t)cells};
   if (cells > 1) {
     const struct lifespan_cell *further = &r->cells[(r->position + 1) & r->mask];
     record->xa = ring_load(&further->a);

@@ -1,6 +1,8 @@
-// Rows of the chunks beside events, as TraceFormat.md gives them, and the begin and end of a trace. Used by the running trace and by save.
+// Rows of the chunks beside events, as TraceFormat.md gives them, and the begin and end of a trace. Used by the running
+// trace and by save.
 #include "drain.h"
 
+// An empty row to put a row's fields into; one at a time.
 struct drain_bytes *drain_row_begin(struct lifespan_drain *d) {
   d->row.used = 0;
   return &d->row;
@@ -13,13 +15,15 @@ void drain_keep(struct lifespan_drain *d, unsigned chunk, const struct drain_byt
     drain_row_done(d->encoder, chunk);
   }
   // Beyond the limit only a program that floods us is cut short, and only in what save writes.
-  if (d->kept[chunk].used + row->used > DRAIN_KEPT_LIMIT || !drain_append(&d->kept[chunk], row->data, row->used)) return;
+  if (d->kept[chunk].used + row->used > DRAIN_KEPT_LIMIT || !drain_append(&d->kept[chunk], row->data, row->used))
+    return;
   d->kept_rows[chunk]++;
 }
 
 void drain_info_row(struct lifespan_drain *d, const char *key, const char *value, size_t length) {
   struct drain_bytes *row = drain_row_begin(d);
-  if (drain_put_string(row, key, strlen(key)) && drain_put_string(row, value, length)) drain_keep(d, LIFESPAN_CHUNK_INFO, row);
+  if (drain_put_string(row, key, strlen(key)) && drain_put_string(row, value, length))
+    drain_keep(d, LIFESPAN_CHUNK_INFO, row);
 }
 
 void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_type *type, const uint8_t *names) {
@@ -122,5 +126,6 @@ void drain_begin_trace(struct lifespan_drain *d, struct drain_encoder *e) {
   put_le(head + 52, d->map->parent_pid, 4);
   put_le(head + 56, e->ticks_per_unit, 4);
   e->start = d->start;
+  e->begun = true;
   drain_encoder_raw(e, head, sizeof(head));
 }

@@ -1,5 +1,6 @@
-// The loop of the recording command, and the request slot through which the program under it asks. The loop holds the robust mutex whose
-// word tells the program at once when the consumer dies, and sleeps on a futex that a producer with a full ring wakes.
+// The loop of the recording command, and the request slot through which the program under it asks. The loop holds the
+// robust mutex whose word tells the program at once when the consumer dies, and sleeps on a futex that a producer with
+// a full ring wakes.
 #include "drain.h"
 
 #include <linux/futex.h>
@@ -8,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// TRACE.md: a ring is looked at when an eighth of it should be full.
+// A ring is looked at when an eighth of it should be full: measured, a fixed pause of 10 ms makes a busy program wait,
+// one of 0.1 ms costs a tenth of a core when it is idle.
 #define PAUSE_LEAST_NS 200000ull
 #define PAUSE_MOST_NS 10000000ull
 #define PAUSE_SILENT_NS 50000000ull
@@ -19,7 +21,8 @@ static void run_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FU
 
 static void run_sleep(struct lifespan_drain *d, uint32_t seen, uint64_t ns) {
   struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-  // A wake during the round has changed the word: then this returns at once. Every other return is as good as a time-out.
+  // A wake during the round has changed the word: then this returns at once. Every other return is as good as a
+  // time-out.
   syscall(SYS_futex, &d->map->consumer_wake, FUTEX_WAIT, seen, &pause, NULL, 0);
 }
 
@@ -78,7 +81,8 @@ bool drain_request_posted(const struct lifespan_drain *d) {
 // Answers what was posted before the round began, so that the answer holds all that the asker did before it asked.
 void drain_answer_request(struct lifespan_drain *d) {
   struct lifespan_request *request = run_request(d);
-  uint32_t op = __atomic_load_n(&request->op, __ATOMIC_RELAXED), length = __atomic_load_n(&request->length, __ATOMIC_RELAXED);
+  uint32_t op = __atomic_load_n(&request->op, __ATOMIC_RELAXED),
+           length = __atomic_load_n(&request->length, __ATOMIC_RELAXED);
   bool more = false;
   int64_t result = -EINVAL;
   if (length <= sizeof(d->question)) {

@@ -1,5 +1,6 @@
-// The state as a whole trace: every living object with its birth, the whole life of the dead ones whose birth the history still holds, totals for
-// the rest. A reader that counts it gets what the tables say. Called by the linked door.
+// The state as a whole trace: every living object with its birth, the whole life of the dead ones whose birth the
+// history still holds, totals for the rest. A reader that counts it gets what the tables say. Called by the linked
+// door.
 #include "drain.h"
 
 struct save_object { // a living object whose birth is older than the history
@@ -71,7 +72,7 @@ static void save_collect(struct save *s) {
     const struct drain_object *object = &living->slots[i];
     if (!object->key || object->serial >= s->first_serial) continue;
     s->objects[s->count++] = (struct save_object){
-      .serial = object->serial, .object = object, .address = object->key & LIFESPAN_VALUE_MASK, .size = object->size};
+        .serial = object->serial, .object = object, .address = object->key & LIFESPAN_VALUE_MASK, .size = object->size};
   }
   save_sort(s->objects, s->count);
 }
@@ -109,9 +110,16 @@ static void save_emit(struct save *s, const struct drain_event *event) {
 static void save_old_object(struct save *s, const struct save_object *old) {
   const struct drain_object *object = old->object;
   const struct drain_site *site = &drain_sites(s->d)[object->site];
-  struct drain_event event = {.stamp = object->stamp, .address = old->address, .serial = object->serial, .size = site->size,
-                              .count_before = -1, .site = object->site, .class = site->class, .thread = object->thread,
-                              .generation = object->generation, .kind = LIFESPAN_EVENT_BIRTH};
+  struct drain_event event = {.stamp = object->stamp,
+                              .address = old->address,
+                              .serial = object->serial,
+                              .size = site->size,
+                              .count_before = -1,
+                              .site = object->site,
+                              .class = site->class,
+                              .thread = object->thread,
+                              .generation = object->generation,
+                              .kind = LIFESPAN_EVENT_BIRTH};
   save_emit(s, &event);
   // What happened to it before the history begins has no time of its own any more: it stands at the birth.
   if (old->size != site->size) {
@@ -153,9 +161,10 @@ static void save_events(struct save *s) {
 static void save_facts(struct save *s) {
   struct lifespan_drain *d = s->d;
   struct drain_encoder *e = s->encoder;
-  static const uint8_t kept[] = {LIFESPAN_CHUNK_INFO, LIFESPAN_CHUNK_IMAGES, LIFESPAN_CHUNK_THREADS, LIFESPAN_CHUNK_TASKS,
-                                 LIFESPAN_CHUNK_GAPS, LIFESPAN_CHUNK_RECORDING};
-  for (size_t i = 0; i < sizeof(kept); i++) drain_encoder_add_rows(e, kept[i], &d->kept[kept[i]], d->kept_rows[kept[i]]);
+  static const uint8_t kept[] = {LIFESPAN_CHUNK_INFO,  LIFESPAN_CHUNK_IMAGES, LIFESPAN_CHUNK_THREADS,
+                                 LIFESPAN_CHUNK_TASKS, LIFESPAN_CHUNK_GAPS,   LIFESPAN_CHUNK_RECORDING};
+  for (size_t i = 0; i < sizeof(kept); i++)
+    drain_encoder_add_rows(e, kept[i], &d->kept[kept[i]], d->kept_rows[kept[i]]);
   for (uint32_t id = 0; id < d->type_count; id++) {
     if (drain_types(d)[id].kind) drain_type_row(e, id, &drain_types(d)[id], d->names.data);
   }

@@ -1,5 +1,5 @@
-// Side records: stack nodes, types, images, threads; and the two events that concern no object (task, recording). Used by ring.c and
-// apply.c. False from a side record means that it is damaged.
+// Side records: stack nodes, types, images, threads; and the two events that concern no object (task, recording). Used
+// by ring.c and apply.c. False from a side record means that it is damaged.
 #include "drain.h"
 
 static bool side_node(struct lifespan_drain *d, const struct lifespan_cell *cells) {
@@ -17,8 +17,11 @@ static bool side_node(struct lifespan_drain *d, const struct lifespan_cell *cell
   }
   struct drain_node *node = &drain_nodes(d)[id];
   if (node->known) return true; // a node never changes
-  *node = (struct drain_node){.pc = cells[0].a, .parent = (uint32_t)cells[1].a, .epoch = (uint32_t)(cells[1].b >> 32),
-                              .label = (uint32_t)(cells[1].b & 0xff), .known = 1};
+  *node = (struct drain_node){.pc = cells[0].a,
+                              .parent = (uint32_t)cells[1].a,
+                              .epoch = (uint32_t)(cells[1].b >> 32),
+                              .label = (uint32_t)(cells[1].b & 0xff),
+                              .known = 1};
   if (d->encoder) drain_node_row(d->encoder, (uint32_t)id, node);
   return true;
 }
@@ -53,7 +56,8 @@ static bool side_image(struct lifespan_drain *d, const struct lifespan_cell *cel
   if (build + path > (count - 3) * sizeof(*cells) || cells[2].b > 1) return false;
   const uint8_t *bytes = (const uint8_t *)(cells + 3);
   struct drain_bytes *row = drain_row_begin(d);
-  const uint64_t fields[] = {lifespan_cell_value(cells[0].b), cells[2].b, cells[2].a >> 32, cells[0].a, cells[1].a, cells[1].b};
+  const uint64_t fields[] = {
+      lifespan_cell_value(cells[0].b), cells[2].b, cells[2].a >> 32, cells[0].a, cells[1].a, cells[1].b};
   bool made = true;
   for (int i = 0; i < 6; i++) made = made && drain_put_varint(row, fields[i]);
   made = made && drain_put_string(row, bytes, build) && drain_put_string(row, bytes + build, path);
@@ -61,19 +65,23 @@ static bool side_image(struct lifespan_drain *d, const struct lifespan_cell *cel
   return true;
 }
 
-static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const struct lifespan_cell *cells, unsigned count) {
+static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const struct lifespan_cell *cells,
+                        unsigned count) {
   if (count < 2) return false;
   uint32_t tid = (uint32_t)(cells[1].a >> 32), length = (uint32_t)cells[1].a;
   if (length > (count - 2) * sizeof(*cells) || cells[1].b < 1 || cells[1].b > 2) return false;
-  // A thread writes this before all else: what follows in the ring is its own, also where it took the ring over from a dead one.
+  // A thread writes this before all else: what follows in the ring is its own, also where it took the ring over from a
+  // dead one.
   if (cells[1].b == 1) {
+    if (r->thread) drain_write_ring_gaps(d, (uint32_t)(r - d->rings));
     r->thread = (uint32_t)lifespan_cell_value(cells[0].b);
     r->task = 0;
   }
   struct drain_bytes *row = drain_row_begin(d);
   bool made = drain_put_varint(row, lifespan_cell_value(cells[0].b)) && drain_put_varint(row, tid) &&
               drain_put_varint(row, cells[1].b) &&
-              drain_put_varint(row, drain_zigzag(drain_since_start(d, cells[0].a))) && drain_put_string(row, cells + 2, length);
+              drain_put_varint(row, drain_zigzag(drain_since_start(d, cells[0].a))) &&
+              drain_put_string(row, cells + 2, length);
   if (made) drain_keep(d, LIFESPAN_CHUNK_THREADS, row);
   return true;
 }
@@ -97,7 +105,8 @@ void drain_task(struct lifespan_drain *d, const struct drain_record *record) {
   if (*told == record->value) return; // a task is switched to again and again
   *told = record->value;
   struct drain_bytes *row = drain_row_begin(d);
-  if (drain_put_varint(row, record->value) && drain_put_varint(row, record->xa)) drain_keep(d, LIFESPAN_CHUNK_TASKS, row);
+  if (drain_put_varint(row, record->value) && drain_put_varint(row, record->xa))
+    drain_keep(d, LIFESPAN_CHUNK_TASKS, row);
 }
 
 void drain_recording(struct lifespan_drain *d, uint64_t stamp, uint64_t on) {

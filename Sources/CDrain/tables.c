@@ -78,15 +78,15 @@ uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp) {
   return low;
 }
 
-// Puts a mark at its place: before all events with a later stamp. One that turns up late is moved to the newest event's stamp: its
-// call has not returned before that, so it may as well have happened then, and no object changes its generation afterwards.
-// Returns the generation that it closed, < 0: -errno.
+// Puts a mark at its place: before all events with a later stamp. One that turns up late is moved to the newest event's
+// stamp: its call has not returned before that, so it may as well have happened then, and no object changes its
+// generation afterwards. Returns the generation that it closed, < 0: -errno.
 int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *name, size_t length) {
   if (d->mark_count == DRAIN_MARK_LIMIT) return -ENOSPC;
   uint64_t least = d->newest;
   if (d->mark_count && drain_marks(d)[d->mark_count - 1].stamp > least) least = drain_marks(d)[d->mark_count - 1].stamp;
-  struct drain_mark mark = {.stamp = stamp < least ? least : stamp, .serial_before = d->counts.births,
-                            .events_before = d->counts.events};
+  struct drain_mark mark = {
+      .stamp = stamp < least ? least : stamp, .serial_before = d->counts.births, .events_before = d->counts.events};
   if (length) mark.name = drain_name(d, name, length);
   if (mark.name) mark.name_length = (uint32_t)length;
   if (!drain_append(&d->marks, &mark, sizeof(mark))) {

@@ -1,4 +1,5 @@
-// What a round does beside events: losses that the program counted, rings of dead threads, room ahead of need. Used by merge.c.
+// What a round does beside events: losses that the program counted, rings of dead threads, room ahead of need. Used by
+// merge.c.
 #include "drain.h"
 
 #include <fcntl.h>
@@ -55,7 +56,6 @@ static void upkeep_lost(struct lifespan_drain *d, struct drain_ring *r, struct l
 void drain_ring_losses(struct lifespan_drain *d, uint32_t slot) {
   struct drain_ring *r = &d->rings[slot];
   struct lifespan_ring *shared = upkeep_ring(d, slot);
-  if (!r->thread) r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
   upkeep_lost(d, r, shared);
   uint64_t suppressed = upkeep_since(&shared->suppressed, &r->suppressed);
   if (suppressed) {
@@ -83,20 +83,26 @@ static void upkeep_gap_row(struct lifespan_drain *d, uint32_t thread, struct dra
   if (!(gap->births | gap->deaths | gap->others)) return;
   struct drain_bytes *row = drain_row_begin(d);
   bool made = drain_put_varint(row, thread) && drain_put_varint(row, drain_zigzag(drain_since_start(d, gap->from))) &&
-              drain_put_varint(row, drain_zigzag(drain_since_start(d, gap->to))) && drain_put_varint(row, gap->births) &&
-              drain_put_varint(row, gap->deaths) && drain_put_varint(row, gap->others) && drain_put_varint(row, reason);
+              drain_put_varint(row, drain_zigzag(drain_since_start(d, gap->to))) &&
+              drain_put_varint(row, gap->births) && drain_put_varint(row, gap->deaths) &&
+              drain_put_varint(row, gap->others) && drain_put_varint(row, reason);
   if (made) drain_keep(d, LIFESPAN_CHUNK_GAPS, row);
   *gap = (struct drain_gap){0};
 }
 
-// Gaps become rows when a chunk is closed, not in each round: a program that loses all the time would fill the trace with them.
+// Writes the gaps of one ring, in the name of the thread that has it now.
+void drain_write_ring_gaps(struct lifespan_drain *d, uint32_t slot) {
+  struct drain_ring *r = &d->rings[slot];
+  if (!r->has_gap) return;
+  r->has_gap = false;
+  if (!r->thread) r->thread = __atomic_load_n(&upkeep_ring(d, slot)->thread_number, __ATOMIC_RELAXED);
+  for (unsigned reason = 0; reason < DRAIN_GAPS; reason++) upkeep_gap_row(d, r->thread, &r->gaps[reason], reason);
+}
+
+// Gaps become rows when a chunk is closed, not in each round: a program that loses all the time would fill the trace
+// with them.
 void drain_write_gaps(struct lifespan_drain *d) {
-  for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) {
-    struct drain_ring *r = &d->rings[slot];
-    if (!r->has_gap) continue;
-    r->has_gap = false;
-    for (unsigned reason = 0; reason < DRAIN_GAPS; reason++) upkeep_gap_row(d, r->thread, &r->gaps[reason], reason);
-  }
+  for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) drain_write_ring_gaps(d, slot);
   upkeep_gap_row(d, 0, &d->refused_gap, DRAIN_GAP_NO_RING);
 }
 
@@ -110,6 +116,7 @@ static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {
   // Its last records were written before it went: look again now that it is known to be gone.
   if (atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;
   drain_ring_losses(d, slot);
+  drain_write_ring_gaps(d, slot);
   r->claimed = false;
   // The next owner writes its tid after it has claimed: until then there must be none that we could look up.
   __atomic_store_n(&shared->tid, 0, __ATOMIC_RELAXED);
@@ -125,8 +132,8 @@ void drain_retire(struct lifespan_drain *d) {
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) upkeep_retire(d, slot);
 }
 
-// Keeps 4 MiB free ahead of the program's bump pointer. A disk or memory that is full is tried again every second: the program
-// counts what it can't write.
+// Keeps 4 MiB free ahead of the program's bump pointer. A disk or memory that is full is tried again every second: the
+// program counts what it can't write.
 void drain_grow(struct lifespan_drain *d) {
   if (d->options.file < 0) return;
   uint64_t next_free = atomic_load_explicit(&d->map->next_free, memory_order_relaxed);

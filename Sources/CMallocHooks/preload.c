@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "lifespan_recorder.h"
+#include "../CRecorder/internal.h"
 #include "preload.h"
 
 extern char **environ;
@@ -128,6 +128,7 @@ static void mark_by_signal(int signal) {
 }
 
 static void start(struct lifespan_map *map) {
+  lifespan_preload_name_with(lifespan_executable_malloc());
   lifespan_recorder_foreign_free(lifespan_preload_foreign_free());
   enum lifespan_start_status status = lifespan_recorder_start(map, NULL, NULL);
   if (status != LIFESPAN_START_OK) {

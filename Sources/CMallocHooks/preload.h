@@ -19,5 +19,8 @@ const struct lifespan_preload_environment *lifespan_preload_saved(void);
 // free() as the program calls it where that is not ours: an allocator linked into the executable comes before any preload. NULL: ours is called.
 void *lifespan_preload_foreign_free(void);
 
+// The malloc that serves what the runtime allocates while it names a type for us (NULL: as always).
+void lifespan_preload_name_with(void *function);
+
 #pragma GCC visibility pop
 #endif

@@ -23,7 +23,7 @@ struct images_entry {
   uint32_t row_count;
   uint32_t id;
   uintptr_t header, header_end;  // .eh_frame_hdr, 0 none
-  struct rows_span reads[ROWS_TEXTS];
+  struct rows_span reads[ROWS_READS];
 };
 
 // Row for a code address (of the call, not behind it) by the table alone. In hooks. False: in no known image.
@@ -40,10 +40,15 @@ extern _Atomic uint32_t images_generation;
 // Looks up by the table and fills the cache. In hooks.
 bool images_row_slow(uintptr_t pc, uint32_t generation, struct rows_row *row);
 
-static inline bool images_row_cached(uintptr_t pc, struct rows_row *row) {
+static inline __attribute__((always_inline)) bool images_row_cached(uintptr_t pc, struct rows_row *row) {
   uint32_t generation = atomic_load_explicit(&images_generation, memory_order_acquire);
   uint64_t word = atomic_load_explicit(&images_cache[pc % IMAGES_CACHE], memory_order_relaxed);
-  if (word >> 25 != ((pc >> 12) << 4 | (generation & 15))) return images_row_slow(pc, generation, row);
+  if (word >> 25 != ((pc >> 12) << 4 | (generation & 15))) {
+    struct rows_row found = {0}; // of its own, so that the caller's row stays in registers
+    bool known = images_row_slow(pc, generation, &found);
+    *row = found;
+    return known;
+  }
   row->pc = 0;
   row->kind = (uint8_t)(word >> 21 & 15);
   row->fp = (int8_t)(word >> 13 & 0xff);

@@ -18,12 +18,12 @@ static void hash(uint64_t *state, const void *bytes, size_t count) {
   for (size_t i = 0; i < count; i++) *state = (*state ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3ull;
 }
 
-static void add_span(struct rows_span *spans, unsigned *count, uintptr_t start, uintptr_t end) {
+static void add_span(struct rows_span *spans, unsigned *count, unsigned room, struct rows_span span) {
   unsigned at = *count;
-  if (at && spans[at - 1].end >= start) {
-    if (end > spans[at - 1].end) spans[at - 1].end = end;
-  } else if (at < ROWS_TEXTS) {
-    spans[at] = (struct rows_span){start, end};
+  if (at && spans[at - 1].end >= span.start && spans[at - 1].writable == span.writable) {
+    if (span.end > spans[at - 1].end) spans[at - 1].end = span.end;
+  } else if (at < room) {
+    spans[at] = span;
     *count = at + 1;
   }
 }
@@ -48,9 +48,9 @@ static void read_segment(uintptr_t bias, const ElfW(Phdr) *header, struct images
   uintptr_t start = bias + header->p_vaddr, end = start + header->p_memsz, page = (uintptr_t)getpagesize();
   if (start < out->start) out->start = start & ~(page - 1);
   if (end > out->end) out->end = end;
-  if (header->p_flags & PF_X) add_span(out->source.texts, &out->source.text_count, start, end);
-  if ((header->p_flags & PF_R) && !(header->p_flags & PF_W))
-    add_span(out->source.reads, &out->source.read_count, start, end);
+  struct rows_span span = {start, end, header->p_flags & PF_W};
+  if (header->p_flags & PF_X) add_span(out->source.texts, &out->source.text_count, ROWS_TEXTS, span);
+  if (header->p_flags & PF_R) add_span(out->source.reads, &out->source.read_count, ROWS_READS, span);
 }
 
 bool images_read_elf(uintptr_t bias, const void *headers, size_t count, struct images_elf *out) {
@@ -97,7 +97,7 @@ bool images_read_sections(const char *path, struct images_elf *elf) {
       inside |= start >= elf->source.texts[k].start && end <= elf->source.texts[k].end;
     if (!inside) return false;
     if (count && start - texts[count - 1].end < 256 && start >= texts[count - 1].end) texts[count - 1].end = end;
-    else if (count < ROWS_TEXTS) texts[count++] = (struct rows_span){start, end};
+    else if (count < ROWS_TEXTS) texts[count++] = (struct rows_span){start, end, false};
   }
   if (!count) return false;
   memcpy(elf->source.texts, texts, sizeof texts);

@@ -65,6 +65,7 @@ struct lifespan_local {
   volatile uint32_t inside; // our own code runs: hooks pass on
 };
 extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
+#define LIFESPAN_NAMING 2u // `inside` while the runtime names a type for us: what it allocates is nobody's event
 
 // Enters our code: the thread's state, or NULL when hooks must pass on (off, inside already (counted), no ring to be had). Everything between
 // enter and leave is ours: no original function runs there.
@@ -170,6 +171,11 @@ void lifespan_record_moved(const void *from, const void *to, uint64_t size);
 // ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
 // Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.
 void *lifespan_symbol(const char *name);
+// malloc and free of an allocator that is linked into a static executable, NULL: none. After lifespan_recorder_runtime.
+void *lifespan_executable_malloc(void);
+void *lifespan_executable_free(void);
+// The runtime names a type on this thread just now, on our behalf.
+static inline bool lifespan_is_naming(void) { return lifespan_local.inside == LIFESPAN_NAMING; }
 
 #pragma GCC visibility pop
 #endif

@@ -30,8 +30,10 @@ struct rows_row {
 _Static_assert(sizeof(struct rows_row) == 8, "row");
 
 #define ROWS_TEXTS 4u
+#define ROWS_READS 6u
 struct rows_span {
   uintptr_t start, end; // absolute
+  bool writable;
 };
 
 // Where an image's unwind information lies in this process.
@@ -42,7 +44,7 @@ struct rows_source {
   struct rows_span texts[ROWS_TEXTS];  // where code lies, ascending
   unsigned text_count;
   bool exact;                          // texts are sections of code; else segments, with constants among the code
-  struct rows_span reads[ROWS_TEXTS];  // readable segments that nothing writes: all that the compiler may read
+  struct rows_span reads[ROWS_READS];  // readable segments: all that may be read
   unsigned read_count;
 };
 

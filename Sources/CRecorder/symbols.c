@@ -69,6 +69,18 @@ static const ElfW(Shdr) *sections_of(const struct file *file, size_t *count, con
   return sections;
 }
 
+// An allocator inside a static executable: its names are hidden there, so that shared libraries go on with the C library's.
+static void *own_malloc, *own_free;
+
+static void note_allocator(const char *name, void *address, unsigned type) {
+  if (type != STT_FUNC) return;
+  if (!strcmp(name, "malloc")) own_malloc = address;
+  if (!strcmp(name, "free")) own_free = address;
+}
+
+void *lifespan_executable_malloc(void) { return own_malloc; }
+void *lifespan_executable_free(void) { return own_free; }
+
 static void scan_symbols(const struct file *file, const ElfW(Shdr) *table, const ElfW(Shdr) *strings, uintptr_t bias) {
   if (table->sh_offset + table->sh_size > file->size || strings->sh_offset + strings->sh_size > file->size) return;
   const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
@@ -76,6 +88,7 @@ static void scan_symbols(const struct file *file, const ElfW(Shdr) *table, const
   for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
     if (!symbols[i].st_value || symbols[i].st_shndx == SHN_UNDEF || symbols[i].st_name >= strings->sh_size) continue;
     const char *name = text + symbols[i].st_name;
+    note_allocator(name, (void *)(bias + symbols[i].st_value), ELF64_ST_TYPE(symbols[i].st_info));
     if (strncmp(name, "swift_", 6) && strncmp(name, "_swift_", 7)) continue;
     for (size_t k = 0; k < COUNT; k++)
       if (!entries[k].found && !strcmp(entries[k].name, name)) entries[k].found = (void *)(bias + symbols[i].st_value);

@@ -94,7 +94,7 @@ static struct lifespan_thread *attach(void) {
 struct lifespan_thread *lifespan_enter_slow(void) {
   struct lifespan_local *local = &lifespan_local;
   if (local->inside) {
-    if (local->thread) atomic_fetch_add_explicit(&local->thread->ring->suppressed, 1, memory_order_relaxed);
+    if (local->thread && local->inside != LIFESPAN_NAMING) atomic_fetch_add_explicit(&local->thread->ring->suppressed, 1, memory_order_relaxed);
     return NULL;
   }
   local->inside = 1;

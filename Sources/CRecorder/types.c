@@ -25,6 +25,16 @@ static struct lifespan_levels levels = {.first_log2 = 12, .slot_bytes = sizeof(s
 static _Atomic uint32_t next_type = 1;
 static struct swift_type_name (*get_type_name)(const void *metadata, bool qualified);
 
+static struct swift_type_name name_of(const void *metadata) {
+  uint32_t was = lifespan_local.inside;
+  lifespan_local.inside = LIFESPAN_NAMING;
+  __asm__ volatile("" ::: "memory");
+  struct swift_type_name name = get_type_name(metadata, true);
+  __asm__ volatile("" ::: "memory");
+  lifespan_local.inside = was;
+  return name;
+}
+
 bool lifespan_types_start(void) {
   get_type_name = (struct swift_type_name(*)(const void *, bool))lifespan_symbol("swift_getTypeName");
   return lifespan_level(&levels, 0, 1) != NULL;
@@ -122,7 +132,7 @@ static uint32_t superclass_of(struct lifespan_thread *thread, const void *metada
 static uint64_t make_class(struct lifespan_thread *thread, const void *metadata, unsigned depth) {
   if (!swift_class_descriptor(metadata) || !get_type_name) return IGNORED | (1ull << 32); // the runtime would crash naming it
   struct description type = {.metadata = metadata, .superclass = superclass_of(thread, metadata, depth)};
-  struct swift_type_name name = get_type_name(metadata, true);
+  struct swift_type_name name = name_of(metadata);
   bool tracked = lifespan_is_tracked(metadata);
   type.kind = lifespan_class_kind(name.data, name.length);
   type.instance_size = swift_class_instance_size(metadata);
@@ -141,7 +151,7 @@ static uint64_t make_box(struct lifespan_thread *thread, const void *metadata) {
   memcpy(text, "box of ", length);
   const void *content = swift_metadata_kind(metadata) == SWIFT_KIND_ERROR_OBJECT ? NULL : swift_box_content(metadata);
   struct swift_type_name name = {"Swift.Error", 11};
-  if (content && get_type_name) name = get_type_name(content, true);
+  if (content && get_type_name) name = name_of(content);
   size_t part = name.length < NAME_ROOM - length ? name.length : NAME_ROOM - length;
   memcpy(text + length, name.data, part);
   struct description type = {.metadata = metadata, .kind = LIFESPAN_KIND_BOX};
@@ -215,7 +225,7 @@ void lifespan_types_retrack(void) {
       uint64_t key = atomic_load(&slots[i].key), value = atomic_load(&slots[i].value);
       bool is_class = key && !(key >> 63) && value && !(value & (KEYED_BY_CALLER | TRACKED | NAMED));
       if (!is_class || !swift_metadata_is_class((const void *)key) || !lifespan_is_tracked((const void *)key)) continue;
-      struct swift_type_name name = get_type_name((const void *)key, true);
+      struct swift_type_name name = name_of((const void *)key);
       if (!allowed(thread, name.data, name.length)) continue;
       atomic_store(&slots[i].value, (value & ~IGNORED) | TRACKED);
     }

@@ -10,12 +10,10 @@ static bool is_pointer(uintptr_t value) {
   return value % 8 == 0 && value >= IMAGES_LOWEST && value < IMAGES_HIGHEST;
 }
 
-unsigned unwind_async(const struct unwind_state *s, uintptr_t fp, uint64_t *pcs, unsigned room, bool *whole) {
+unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool *whole) {
   unsigned count = 0;
   struct rows_row row;
   *whole = true;
-  if (!unwind_readable(s, fp - 8, 8)) return 0;
-  uintptr_t context = unwind_word(fp - 8);
   while (is_pointer(context)) {
     uintptr_t parent = unwind_word(context), resume = unwind_word(context + 8);
     if (!images_row_cached(resume, &row)) break;

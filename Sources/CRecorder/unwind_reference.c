@@ -62,6 +62,8 @@ struct walker {
   uintptr_t pc, sp, fp, hi;
   const uint64_t *registers;   // 17 words in DWARF's order, or NULL
   struct images_entry image;   // the last one used
+  bool in_table;               // libunwind reads unwind tables, whose personality pointers lie in writable segments; else
+                               // it guesses, and must not take data for code
 };
 
 static bool in_image(struct walker *w, uintptr_t address) {
@@ -74,9 +76,10 @@ static bool readable(struct walker *w, uintptr_t address) {
     w->image = (struct images_entry){0};
     return false;
   }
-  for (unsigned i = 0; i < ROWS_TEXTS; i++) {
+  for (unsigned i = 0; i < ROWS_READS; i++) {
     const struct rows_span *span = &w->image.reads[i];
     // Words at the end of a segment may reach beyond it: into the rest of its page.
+    if (span->writable && !w->in_table) continue;
     if (address >= span->start && address < ((span->end + 4095) & ~4095ull)) return true;
   }
   return false;
@@ -108,7 +111,7 @@ static int find_proc_info(space_t space, uint64_t pc, struct proc_info *info, in
     w->image = (struct images_entry){0};
     return ENOINFO_;
   }
-  struct rows_source source = {.read_count = ROWS_TEXTS};
+  struct rows_source source = {.read_count = ROWS_READS}; // the rest of the spans are empty
   memcpy(source.reads, w->image.reads, sizeof source.reads);
   uintptr_t header = w->image.header, frames = 0, count = 0;
   uintptr_t limit = header ? rows_readable(&source, header, 12) : 0;
@@ -120,7 +123,10 @@ static int find_proc_info(space_t space, uint64_t pc, struct proc_info *info, in
   if (!rows_pointer(&at, end, count_encoding, header, &count) || count > (size_t)(end - at) / 8) return ENOINFO_;
   struct dynamic_info table = {.start = w->image.start, .end = w->image.end, .format = REMOTE_TABLE, .segment = header,
                                .length = count, .data = (uint64_t)at};
-  return unwinder.search(space, pc, &table, info, need, context);
+  w->in_table = true;
+  int result = unwinder.search(space, pc, &table, info, need, context);
+  w->in_table = false;
+  return result;
 }
 
 static void put_unwind_info(space_t space, struct proc_info *info, void *context) {

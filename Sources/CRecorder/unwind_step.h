@@ -25,7 +25,7 @@ struct unwind_state {
 
 static inline uintptr_t unwind_clean(uintptr_t fp) { return fp & ~UNWIND_ASYNC; }
 
-static inline bool unwind_readable(const struct unwind_state *s, uintptr_t address, uintptr_t bytes) {
+static inline __attribute__((always_inline)) bool unwind_readable(const struct unwind_state *s, uintptr_t address, uintptr_t bytes) {
   return address % 8 == 0 && address >= s->floor && address < s->hi && bytes <= s->hi - address;
 }
 
@@ -34,7 +34,7 @@ static inline uintptr_t unwind_word(uintptr_t address) { return *(const uintptr_
 #define UNWIND_GO_ON -1 // else the result of a step is an enum lifespan_stack_end
 
 // A signal frame: the interrupted registers lie in the ucontext that rsp points at (rbp at 120, rsp at 160, rip at 168).
-static inline int unwind_step_signal(struct unwind_state *s) {
+static inline __attribute__((always_inline)) int unwind_step_signal(struct unwind_state *s) {
   if (!unwind_readable(s, s->sp, 176)) return LIFESPAN_END_RANGE;
   uintptr_t sp = unwind_word(s->sp + 160), pc = unwind_word(s->sp + 168);
   if (sp <= s->sp || sp > s->hi || sp % 8) return LIFESPAN_END_RANGE;
@@ -43,42 +43,53 @@ static inline int unwind_step_signal(struct unwind_state *s) {
   return UNWIND_GO_ON;
 }
 
-static inline int unwind_step(struct unwind_state *s, const struct rows_row *row) {
-  uintptr_t fp = unwind_clean(s->fp), cfa;
-  intptr_t offset = row->cfa * 8;
-  s->uses = row->kind == ROWS_FP || row->kind == ROWS_DRAP;
-  s->restores = row->fp != 0 || row->kind == ROWS_DRAP;
-  switch (row->kind) {
-    case ROWS_SP: cfa = s->sp + (uintptr_t)offset; break;
-    case ROWS_FP: cfa = fp + (uintptr_t)offset; break;
-    case ROWS_DRAP:
-      if (!unwind_readable(s, fp + (uintptr_t)offset, 8) || !unwind_readable(s, fp, 8)) return LIFESPAN_END_RANGE;
-      cfa = unwind_word(fp + (uintptr_t)offset);
-      break;
-    case ROWS_PLT: cfa = s->sp + 8 + (s->pc % 16 >= (uintptr_t)row->cfa ? 8 : 0); break;
-    case ROWS_SIGNAL: return unwind_step_signal(s);
-    case ROWS_END: return LIFESPAN_END_WHOLE;
-    default: return LIFESPAN_END_NO_ROW;
+// Rows met rarely: gives the frame's address, or the reason to stop.
+static inline int unwind_rare_row(const struct unwind_state *s, const struct rows_row *row, uintptr_t *cfa) {
+  uintptr_t fp = unwind_clean(s->fp), at = fp + (uintptr_t)(intptr_t)(row->cfa * 8);
+  if (row->kind == ROWS_END) return LIFESPAN_END_WHOLE;
+  if (row->kind == ROWS_PLT) {
+    *cfa = s->sp + 8 + (s->pc % 16 >= (uintptr_t)row->cfa ? 8 : 0);
+    return UNWIND_GO_ON;
   }
-  if (cfa <= s->sp || cfa > s->hi || !unwind_readable(s, cfa - 8, 8)) return LIFESPAN_END_RANGE;
+  if (row->kind != ROWS_DRAP) return LIFESPAN_END_NO_ROW;
+  if (!unwind_readable(s, at, 8) || !unwind_readable(s, fp, 8)) return LIFESPAN_END_RANGE;
+  *cfa = unwind_word(at);
+  return UNWIND_GO_ON;
+}
+
+static inline __attribute__((always_inline)) int unwind_step(struct unwind_state *s, struct rows_row row) {
+  uintptr_t fp = unwind_clean(s->fp), cfa = row.kind == ROWS_SP ? s->sp : fp, slot = fp;
+  cfa += (uintptr_t)(intptr_t)(row.cfa * 8);
+  bool drap = false;
+  if (row.kind != ROWS_SP && row.kind != ROWS_FP) {
+    if (row.kind == ROWS_SIGNAL) return unwind_step_signal(s);
+    struct unwind_state copy = *s; // so that the state itself stays in registers
+    int rare = unwind_rare_row(&copy, &row, &cfa);
+    if (rare != UNWIND_GO_ON) return rare;
+    drap = row.kind == ROWS_DRAP;
+  }
+  s->uses = row.kind == ROWS_FP || drap;
+  s->restores = row.fp != 0 || drap;
+  // Above sp, which is at or above the floor: so the return address below cfa can be read as well.
+  if (cfa <= s->sp || cfa > s->hi || cfa % 8) return LIFESPAN_END_RANGE;
   if (s->restores) {
-    uintptr_t slot = row->kind == ROWS_DRAP ? fp : cfa + (uintptr_t)(intptr_t)(row->fp * 8);
-    bool good = unwind_readable(s, slot, 8);
+    if (!drap) slot = cfa + (uintptr_t)(intptr_t)(row.fp * 8);
+    bool good = slot >= s->floor && slot < s->hi;
     s->fp = good ? unwind_word(slot) : 0; // whoever needs it will stop there
     s->fp_slot = good ? slot : 0;
   }
   s->pc = unwind_word(cfa - 8);
   s->sp = cfa;
-  s->cfa_slot = row->kind == ROWS_DRAP ? fp + (uintptr_t)offset : 0;
+  s->cfa_slot = drap ? fp + (uintptr_t)(intptr_t)(row.cfa * 8) : 0;
   s->exact = false;
   return s->pc ? UNWIND_GO_ON : LIFESPAN_END_WHOLE;
 }
 
 #define UNWIND_CONTEXTS 64u
 
-// An async frame's callers: fills `pcs`, innermost first, from the context chain of the frame whose rbp is `fp`. 0: there
-// is none that can be followed. `whole`: the chain's end was reached.
-unsigned unwind_async(const struct unwind_state *s, uintptr_t fp, uint64_t *pcs, unsigned room, bool *whole);
+// An async frame's callers: fills `pcs`, innermost first, from the chain that begins with its own context. 0: there is
+// none that can be followed. `whole`: the chain's end was reached.
+unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool *whole);
 
 // The reference with the reason of its end; unwind_reference.c.
 struct lifespan_walk;

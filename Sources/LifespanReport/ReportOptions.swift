@@ -40,6 +40,18 @@ public struct ReportOptions: Sendable {
   /// The first of the places, as many as the limit allows.
   func cut(_ places: [Int]) -> [Int] { limit.map { Array(places.prefix($0)) } ?? places }
 
+  /// CSV or Markdown of these rows; nil where neither is asked for. CSV has no room for what is missing in a recording:
+  /// whoever prints it says that elsewhere.
+  func plainText(_ grid: Grid, _ subject: ReportSubject) -> String? {
+    switch format {
+    case .csv: return grid.csvLines().joined(separator: "\n") + "\n"
+    case .markdown:
+      let notes = Preface.notes(subject).map { "> \($0)\n" }
+      return (notes + grid.markdownLines()).joined(separator: "\n") + "\n"
+    case .table, .json: return nil
+    }
+  }
+
   /// The line below a table that a limit cut.
   func rest(of total: Int, shown: Int, _ things: String) -> [String] {
     total > shown ? ["… \(Units.count(total - shown)) more \(things) (--limit)"] : []

@@ -1,4 +1,5 @@
 """A package that depends on ours, as others do: by URL, at an exact version."""
+
 import os, shutil
 
 from harness import ROOT, behaviour, expect
@@ -22,7 +23,17 @@ def by_url(bench):
             shutil.copytree(source, os.path.join(repository, name), symlinks=True)
         elif os.path.exists(source):
             shutil.copy(source, repository)
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"]
+    git = [
+        "git",
+        "-c",
+        "user.name=test",
+        "-c",
+        "user.email=test@example.org",
+        "-c",
+        "commit.gpgsign=false",
+        "-c",
+        "init.defaultBranch=main",
+    ]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "as it is"], ["tag", "0.1.0"]):
         result = bench.run([*git, *words], cwd=repository)
         expect(result.status == 0, f"git {words[0]}: {result.err[-200:]}")

@@ -1,4 +1,5 @@
 """Marks from every side, start and stop, a look at a running recording."""
+
 import json, os, signal
 
 from harness import behaviour, expect
@@ -8,25 +9,28 @@ from session import Session
 
 @behaviour("marks set from inside close generations")
 def marks_inside(bench):
-    command = [bench.program("steps.swift"), "make", "First", "5", "mark", "warm-up", "make", "First", "3", "drop", "2", "make", "Second", "2",
-               "mark", "ü, \"quoted\"".replace('"', "'"), "drop", "1", "mark", "nothing new", "make", "Third", "9"]
+    command = bench.steps(
+        "make First 5 mark warm-up make First 3 drop 2 make Second 2"
+        " mark \"ü, 'quoted'\" drop 1 mark 'nothing new' make Third 9"
+    )
     bench.same(command).tells().lists_living("Program.First")
 
 
-def told(bench, options, work):
-    """Runs steps that wait for lines; `work` gets the session and the program's pid. Returns the recording."""
-    words, trace = bench.record_words([bench.program("steps.swift"), "pid", *work[0]], options)
+def told(bench, steps, talk, *options):
+    """Runs steps that wait for lines; `talk` gets the session and the program's pid. Returns the recording."""
+    words, trace = bench.record_words(bench.steps("pid " + steps), options)
     with Session(bench, words) as session:
         pid = int(session.until(r"^pid (\d+)$").group(1))
-        work[1](session, pid)
+        talk(session, pid)
         result = session.finish()
     return Recording(bench, trace, result, [])
 
 
 @behaviour("lifespan mark PID NAME closes a generation from outside")
 def marks_outside(bench):
-    steps = ["make", "First", "5", "say", "one", "wait", "marked", "from outside", "make", "First", "4", "drop", "2", "say", "two", "wait",
-             "marked", "second", "make", "Second", "1"]
+    steps = (
+        "make First 5 say one wait marked 'from outside' make First 4 drop 2 say two wait marked second make Second 1"
+    )
 
     def talk(session, pid):
         for word, name in (("one", "from outside"), ("two", "second")):
@@ -34,7 +38,8 @@ def marks_outside(bench):
             if bench.lifespan:
                 bench.command("mark", str(pid), name)
             session.send("\n")
-    told(bench, (), (steps, talk)).tells()
+
+    told(bench, steps, talk).tells()
 
 
 @behaviour("--mark-signal closes an unnamed generation")
@@ -43,8 +48,9 @@ def marks_by_signal(bench):
         session.until(r"^one$")
         os.kill(pid, signal.SIGUSR1 if bench.lifespan else 0)
         session.send("\n")
-    steps = ["make", "First", "5", "say", "one", "wait", "marked", "A", "make", "First", "4"]
-    told(bench, ("--mark-signal", "SIGUSR1"), (steps, talk)).tells()
+
+    steps = "make First 5 say one wait marked A make First 4"
+    told(bench, steps, talk, "--mark-signal", "SIGUSR1").tells()
 
 
 @behaviour("a program started with --paused is recorded between start and stop only")
@@ -55,9 +61,9 @@ def paused(bench):
             if bench.lifespan:
                 bench.command(command, str(pid))
             session.send("\n")
-    steps = ["make", "First", "10", "say", "one", "wait", "drop", "3", "make", "Second", "20", "say", "two", "wait", "drop", "12",
-             "make", "Third", "30"]
-    recording = told(bench, ("--paused",), (steps, talk))
+
+    steps = "make First 10 say one wait drop 3 make Second 20 say two wait drop 12 make Third 30"
+    recording = told(bench, steps, talk, "--paused")
     recording.has("Program.First", 0, 0)
     recording.has("Program.Second", 20, 15)  # deaths after the stop count: 12 dropped, 7 of them First
     recording.has("Program.Third", 0, 0)
@@ -73,4 +79,5 @@ def running(bench):
             counts = [row["persistent_count"] for row in stats["rows"] if row["type"] == "Program.First"]
             expect(counts == [6], f"stats PID: Program.First is {counts}, truth 6")
         session.send("\n")
-    told(bench, (), (["make", "First", "8", "drop", "2", "say", "one", "wait", "drop", "1"], talk)).tells()
+
+    told(bench, "make First 8 drop 2 say one wait drop 1", talk).tells()

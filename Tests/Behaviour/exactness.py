@@ -1,4 +1,5 @@
 """Births, deaths and types, exact to the last object."""
+
 from harness import behaviour, expect
 
 
@@ -47,11 +48,17 @@ def boxes(bench):
 
 @behaviour("array, dictionary and set storages are counted exactly")
 def storages(bench):
-    names = {"array": "_ContiguousArrayStorage<Int>", "dictionary": "_DictionaryStorage<Int, Int>", "set": "_SetStorage<Int>"}
+    names = {
+        "array": "_ContiguousArrayStorage<Int>",
+        "dictionary": "_DictionaryStorage<Int, Int>",
+        "set": "_SetStorage<Int>",
+    }
     for kind, name in names.items():
+
         def ask(recording):
             row = recording.row(name)
             return row["total_count"], row["persistent_count"]
+
         grow(bench, kind, ask)
 
 
@@ -68,4 +75,7 @@ def freed_behind(bench):
     none, some = bench.same([program, "0"]), bench.same([program, "200"])
     before, after = none.row("Foundation.NSURL"), some.row("Foundation.NSURL")
     expect(after["total_count"] - before["total_count"] >= 200, f"{after['total_count']} NSURL objects born, not 200")
-    expect(after["persistent_count"] == before["persistent_count"], f"{after['persistent_count']} NSURL objects live, all were freed")
+    expect(
+        after["persistent_count"] == before["persistent_count"],
+        f"{after['persistent_count']} NSURL objects live, all were freed",
+    )

@@ -2,11 +2,12 @@
 
 Every module beside this one defines behaviours with @behaviour("sentence"); run.py runs them. A behaviour gets a Bench.
 """
-import json, os, signal, subprocess, threading
+
+import json, os, shlex, shutil, signal, subprocess, threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.path.join(ROOT, "Tests", "Programs")
-TOOLCHAIN = os.path.dirname(os.path.realpath(subprocess.run(["which", "swift"], capture_output=True, text=True).stdout.strip()))
+TOOLCHAIN = os.path.dirname(os.path.realpath(shutil.which("swift") or "swift"))
 BEHAVIOURS = []
 
 
@@ -26,6 +27,7 @@ def behaviour(sentence):
     def add(function):
         BEHAVIOURS.append((sentence, function))
         return function
+
     return add
 
 
@@ -66,7 +68,7 @@ class Programs:
             one = self.built.setdefault(key, [threading.Lock(), None])
         with one[0]:
             if not one[1]:
-                one[1] = self.build(name, list(flags), optimised, os.path.join(self.folder, f"build{len(self.built)}-{threading.get_ident()}"))
+                one[1] = self.build(name, flags, optimised, os.path.join(self.folder, str(list(self.built).index(key))))
             return one[1]
 
     def build(self, name, flags, optimised, folder):
@@ -78,9 +80,28 @@ class Programs:
             support = os.path.join(PROGRAMS, "Support")
             helpers = os.path.join(folder, "Helpers.o")
             compile_all(["clang", "-c", "-O2", os.path.join(support, "Helpers.c"), "-o", helpers])
-            compile_all(["swiftc", "-swift-version", "5", "-O" if optimised else "-Onone", "-g", "-Xcc", "-fno-omit-frame-pointer",
-                         "-parse-as-library", "-module-name", "Program", "-import-objc-header", os.path.join(support, "Helpers.h"),
-                         source, os.path.join(support, "Truth.swift"), helpers, *flags, "-o", program])
+            compile_all(
+                [
+                    "swiftc",
+                    "-swift-version",
+                    "5",
+                    "-O" if optimised else "-Onone",
+                    "-g",
+                    "-Xcc",
+                    "-fno-omit-frame-pointer",
+                    "-parse-as-library",
+                    "-module-name",
+                    "Program",
+                    "-import-objc-header",
+                    os.path.join(support, "Helpers.h"),
+                    source,
+                    os.path.join(support, "Truth.swift"),
+                    helpers,
+                    *flags,
+                    "-o",
+                    program,
+                ]
+            )
         else:
             compile_all(["clang++" if kind == ".cpp" else "clang", "-O2", source, *flags, "-o", program, "-pthread"])
         return program
@@ -113,10 +134,21 @@ class Bench:
     def program(self, name, *flags, optimised=True):
         return self.programs.get(name, flags, optimised)
 
+    def steps(self, text, *flags):
+        """The program that does what its arguments say (Tests/Programs/steps.swift), and these arguments."""
+        return [self.program("steps.swift", *flags), *shlex.split(text)]
+
     def run(self, command, stdin="", timeout=120, cwd=None):
         """Runs to the end; a hang is a failure and takes the whole process group with it."""
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env,
-                                   cwd=cwd or self.folder, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=cwd or self.folder,
+            start_new_session=True,
+        )
         try:
             out, err = process.communicate(stdin.encode(), timeout)
         except subprocess.TimeoutExpired:
@@ -139,7 +171,10 @@ class Bench:
         """Runs lifespan itself."""
         self.needs_recorder()
         result = self.run([self.lifespan, *words])
-        expect(result.status == status, f"lifespan {words[0]}: exit status {result.status}, not {status}: {result.err.strip()[-200:]}")
+        expect(
+            result.status == status,
+            f"lifespan {words[0]}: exit status {result.status}, not {status}: {result.err.strip()[-200:]}",
+        )
         return result
 
     def record_words(self, command, options=(), trace=None):
@@ -154,10 +189,14 @@ class Bench:
     def same(self, command, options=(), stdin="", timeout=120, cwd=None, stdout=True, stderr=True):
         """Runs plain and under recording: same exit status, stdout and, but for our own lines, stderr."""
         from recording import Recording
+
         plain = self.run(command, stdin, timeout, cwd)
         words, trace = self.record_words(command, options)
         recorded = self.run(words, stdin, timeout, cwd)
-        expect(recorded.status == plain.status, f"exit status {recorded.status}, plain {plain.status}; stderr: {recorded.err.strip()[-200:]!r}")
+        expect(
+            recorded.status == plain.status,
+            f"exit status {recorded.status}, plain {plain.status}; stderr: {recorded.err.strip()[-200:]!r}",
+        )
         if stdout and recorded.out != plain.out:
             raise Failure(f"stdout differs from the plain run's, {first_difference(recorded.out, plain.out)}")
         ours = our_lines(recorded.err, plain.err) if stderr else []
@@ -169,12 +208,15 @@ class Bench:
         recording = self.same(command, stdin=stdin)
         self.needs_recorder()
         expect(len(recording.ours) == 1, f"{len(recording.ours)} lines on stderr, not one: {recording.ours}")
-        expect(any(word in recording.ours[0].lower() for word in says), f"{recording.ours[0]!r} says nothing of {' or '.join(says)}")
+        expect(
+            any(word in recording.ours[0].lower() for word in says),
+            f"{recording.ours[0]!r} says nothing of {' or '.join(says)}",
+        )
         return recording
 
 
 def our_lines(recorded, plain):
-    """The lines of a recorded run's stderr that the plain run did not print; the plain ones must all be there, in order."""
+    """The lines of a recorded run's stderr that the plain run lacks; the plain ones must be there, in order."""
     ours, rest = [], plain.splitlines()
     for line in recorded.splitlines():
         if rest and line == rest[0]:

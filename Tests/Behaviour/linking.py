@@ -1,4 +1,5 @@
 """Static, stripped, other allocators, no runtime."""
+
 import os, subprocess
 
 from harness import Skip, behaviour, expect
@@ -22,7 +23,7 @@ def stripped(bench):
 
 @behaviour("a static executable runs, and one line says what to do")
 def static_executable(bench):
-    bench.unrecorded([bench.program("steps.swift", "-static-executable"), "make", "First", "3", "exit", "3"], ["static"])
+    bench.unrecorded(bench.steps("make First 3 exit 3", "-static-executable"), ["static"])
 
 
 def library(name):

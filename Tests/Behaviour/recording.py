@@ -1,4 +1,5 @@
-"""What a trace says, asked as a script would ask: `lifespan stats|generations|objects --json`, held against a program's truth."""
+"""What a trace says, asked by `lifespan stats|generations|objects --json`, held against a program's truth."""
+
 import json, re
 
 from harness import Failure, expect
@@ -12,7 +13,7 @@ def plain_name(name):
 
 
 class Recording:
-    """One recorded run. With --plain there is no trace: the program's truth is checked in itself, other questions end the behaviour."""
+    """One recorded run. With --plain there is no trace: its truth is checked, other questions end the behaviour."""
 
     def __init__(self, bench, trace, result, ours):
         self.bench, self.trace, self.result, self.ours, self.document = bench, trace, result, ours, None
@@ -32,7 +33,10 @@ class Recording:
             expect(document["events"]["lost"] == 0, f"stats: {document['events']['lost']} events lost")
             for row in document["rows"]:
                 living, dead, total = row["persistent_count"], row["transient_count"], row["total_count"]
-                expect(total == living + dead, f"stats: {row['type']}: total {total} is not living {living} + destroyed {dead}")
+                expect(
+                    total == living + dead,
+                    f"stats: {row['type']}: total {total} is not living {living} + destroyed {dead}",
+                )
             self.document = document
         return self.document
 
@@ -68,7 +72,10 @@ class Recording:
         """The trace says what the program counted: statistics and generations."""
         truth = truth or self.result.truth()
         for name, count in truth["types"].items():
-            expect(count["total"] == count["living"] + count["destroyed"], f"the program's own truth of {name} does not add up: {count}")
+            expect(
+                count["total"] == count["living"] + count["destroyed"],
+                f"the program's own truth of {name} does not add up: {count}",
+            )
         if not self.trace:
             return self
         self.stats()
@@ -87,7 +94,10 @@ class Recording:
             for row in have["rows"]:
                 rows[plain_name(row["type"])] = rows.get(plain_name(row["type"]), 0) + row["persistent_count"]
             for name, count in want["growth"].items():
-                expect(rows.get(name, 0) == count, f"generation {want['name']}: {name} is {rows.get(name, 0)}, truth {count}")
+                expect(
+                    rows.get(name, 0) == count,
+                    f"generation {want['name']}: {name} is {rows.get(name, 0)}, truth {count}",
+                )
 
     def lists_living(self, name):
         """`objects` lists as many living ones as the truth says."""

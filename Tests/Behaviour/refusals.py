@@ -1,4 +1,5 @@
 """What cannot be done is said in one line, with the right exit status."""
+
 import os
 
 from harness import behaviour, expect
@@ -6,9 +7,14 @@ from harness import behaviour, expect
 
 def refuses(bench, words, status, says):
     result = bench.run([bench.lifespan, *words])
-    expect(result.status == status, f"{' '.join(words)[:80]}: exit status {result.status}, not {status}: {result.err.strip()[-200:]!r}")
+    expect(
+        result.status == status,
+        f"{' '.join(words)[:80]}: exit status {result.status}, not {status}: {result.err.strip()[-200:]!r}",
+    )
     lines = result.err.strip().splitlines()
-    expect(len(lines) == 1 or status == 64, f"{' '.join(words)[:80]}: {len(lines)} lines on stderr, not one: {lines[:3]}")
+    expect(
+        len(lines) == 1 or status == 64, f"{' '.join(words)[:80]}: {len(lines)} lines on stderr, not one: {lines[:3]}"
+    )
     expect(any(says in line for line in lines), f"{' '.join(words)[:80]}: {lines[:2]} does not name {says!r}")
     expect(result.out == "", f"stdout is {result.out[:80]!r}")
 
@@ -35,18 +41,22 @@ def unwritable(bench):
 @behaviour("a trace is never overwritten without --force")
 def never_overwritten(bench):
     bench.recorder_only()
-    steps = bench.program("steps.swift")
+    steps = bench.steps("make First 1")
     for _ in range(2):
-        expect(bench.run([bench.lifespan, "record", "-o", "t.lifespan", "--", steps, "make", "First", "1"]).status == 0, "does not record")
+        expect(bench.run([bench.lifespan, "record", "-o", "t.lifespan", "--", *steps]).status == 0, "does not record")
     expect(os.path.exists(bench.path("t-2.lifespan")), f"no t-2.lifespan among {sorted(os.listdir(bench.folder))}")
 
 
 @behaviour("wrong usage is 64")
 def wrong_usage(bench):
     bench.recorder_only()
-    for words, says in ((["record"], "PROGRAM"), (["record", "--no-such-option", "--", "true"], "--no-such-option"),
-                        (["no-such-command"], "no-such-command"), (["stats", "--lifespan", "sideways"], "sideways"),
-                        (["record", "--unwind", "magic", "--", "true"], "magic")):
+    for words, says in (
+        (["record"], "PROGRAM"),
+        (["record", "--no-such-option", "--", "true"], "--no-such-option"),
+        (["no-such-command"], "no-such-command"),
+        (["stats", "--lifespan", "sideways"], "sideways"),
+        (["record", "--unwind", "magic", "--", "true"], "magic"),
+    ):
         refuses(bench, words, 64, says)
 
 
@@ -60,14 +70,17 @@ def bad_traces(bench):
     with open(recording.trace, "rb") as file:
         whole = file.read()
     with open(bench.path("cut.lifespan"), "wb") as file:
-        file.write(whole[:len(whole) * 2 // 3])
+        file.write(whole[: len(whole) * 2 // 3])
     result = bench.run([bench.lifespan, "stats", "cut.lifespan"])
-    expect("cut" in (result.out + result.err), f"a cut trace is not called cut: {result.status}, {(result.out + result.err)[:200]!r}")
+    expect(
+        "cut" in (result.out + result.err),
+        f"a cut trace is not called cut: {result.status}, {(result.out + result.err)[:200]!r}",
+    )
 
 
 @behaviour("an unknown type or mark is named, with the nearest one")
 def unknown_names(bench):
     bench.recorder_only()
-    recording = bench.same([bench.program("steps.swift"), "make", "First", "3", "mark", "warm-up"]).tells()
+    recording = bench.same(bench.steps("make First 3 mark warm-up")).tells()
     refuses(bench, ["objects", recording.trace, "--type", "Program.Frist"], 2, "Program.First")
     refuses(bench, ["diff", recording.trace, "warm-up", "warmup"], 2, "warm-up")

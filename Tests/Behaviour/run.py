@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
-"""Behaviour tests: small programs (Tests/Programs) run plain and under `lifespan record`, and what the trace says of them.
+"""Behaviour tests: small programs (Tests/Programs), plain and under `lifespan record`, and what the trace says of them.
 
   Tests/Behaviour/run.py [--lifespan .build/release/lifespan] [--only TEXT] [-j N] [--keep]
   Tests/Behaviour/run.py --plain      without a recorder: checks the programs themselves
 
 One line for each behaviour; the last line is "N passed, N failed[, N skipped]". Called by Tools/test.
 """
-import argparse, concurrent.futures, os, shutil, sys, tempfile, time, traceback
+
+import argparse, concurrent.futures, importlib, os, shutil, sys, tempfile, time, traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
+<<<<<<< HEAD
 import consumer, control, exactness, lifecycle, linked_door, linking, refusals, scripts, terminal, toolchain, unwinders, wrappers  # noqa: F401
+=======
+
+MODULES = "exactness unwinders linking wrappers lifecycle terminal control refusals toolchain consumer scripts"
+for module in MODULES.split():
+    importlib.import_module(module)
+>>>>>>> main
 
 
 def attempt(number, sentence, function, options, tmp, programs):
@@ -36,7 +44,9 @@ def attempt(number, sentence, function, options, tmp, programs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lifespan", default=os.path.join(harness.ROOT, ".build", "release", "lifespan"), help="the command to test")
+    parser.add_argument(
+        "--lifespan", default=os.path.join(harness.ROOT, ".build", "release", "lifespan"), help="the command to test"
+    )
     parser.add_argument("--plain", action="store_true", help="check the programs only, without a recorder")
     parser.add_argument("--only", default="", help="behaviours whose sentence contains this")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 2, help="at once (default: one a core)")
@@ -52,9 +62,11 @@ def main():
     try:
         programs = harness.Programs(os.path.join(tmp, "p"))
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+
             def timed(n, s, f):
                 start = time.monotonic()
                 return s, *attempt(n, s, f, options, tmp, programs), time.monotonic() - start
+
             for task in concurrent.futures.as_completed([pool.submit(timed, *one) for one in chosen]):
                 sentence, word, reason, seconds = task.result()
                 counts[word] += 1

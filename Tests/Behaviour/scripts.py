@@ -1,4 +1,5 @@
 """The scripts in Tools say what they need, and do nothing twice."""
+
 import os, re, shutil
 
 from harness import ROOT, behaviour, expect
@@ -52,7 +53,9 @@ def old_swift(bench):
 
 def complete(bench, *words):
     """What bash offers for the last word."""
-    script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lifespan; printf "%s\\n" "${COMPREPLY[@]}"')
+    script = (
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lifespan; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
     path = os.path.join(ROOT, "Tools", "completions", "lifespan.bash")
     result = bench.run(["bash", "-c", script, "bash", path, bench.lifespan, *words])
     expect(result.status == 0 and not result.err, f"completion of {words}: {result.err[-200:]}")
@@ -67,7 +70,10 @@ def completions(bench):
     offered = complete(bench, "")
     expect(listed <= offered, f"bash does not offer {sorted(listed - offered)}")
     expect(complete(bench, "rec") == {"record"}, f"rec becomes {complete(bench, 'rec')}")
-    for command, options in (("record", {"-o", "--unwind", "--paused", "--mark-signal"}), ("stats", {"--json", "--lifespan", "--type"})):
+    for command, options in (
+        ("record", {"-o", "--unwind", "--paused", "--mark-signal"}),
+        ("stats", {"--json", "--lifespan", "--type"}),
+    ):
         missing = options - complete(bench, command, "-")
         expect(not missing, f"bash does not offer {sorted(missing)} after {command}")
 
@@ -82,4 +88,4 @@ def installed(bench):
         expect(os.path.exists(os.path.join(prefix, name)), f"no {name} under the prefix")
     shutil.move(prefix, bench.path("elsewhere"))
     bench.lifespan = bench.path("elsewhere", "bin", "lifespan")
-    bench.same([bench.program("steps.swift"), "make", "First", "3"]).is_complete().tells()
+    bench.same(bench.steps("make First 3")).is_complete().tells()

@@ -1,4 +1,5 @@
 """Programs that a behaviour talks to while they run: over pipes, or on a terminal of their own."""
+
 import os, pty, re, select, signal, subprocess, time
 
 from harness import Failure, Result
@@ -9,8 +10,15 @@ class Session:
 
     def __init__(self, bench, command):
         self.err = open(bench.path(f"stderr{time.monotonic_ns()}"), "w+")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.err, env=bench.env,
-                                        cwd=bench.folder, start_new_session=True)
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.err,
+            env=bench.env,
+            cwd=bench.folder,
+            start_new_session=True,
+        )
         self.out, self.fd, self.read_to = "", self.process.stdout.fileno(), 0
 
     def __enter__(self):
@@ -70,8 +78,14 @@ class Terminal(Session):
     def __init__(self, bench, command):
         self.fd, slave = pty.openpty()
         # setsid --ctty makes our pty the controlling terminal without code of ours between fork and exec.
-        self.process = subprocess.Popen(["setsid", "--ctty", "--wait", *command], stdin=slave, stdout=slave, stderr=slave,
-                                        env=bench.env, cwd=bench.folder)
+        self.process = subprocess.Popen(
+            ["setsid", "--ctty", "--wait", *command],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=bench.env,
+            cwd=bench.folder,
+        )
         os.close(slave)
         self.out, self.read_to = "", 0
 

@@ -1,4 +1,5 @@
 """Ctrl-C and Ctrl-Z on a real terminal, where both processes get what the terminal sends."""
+
 import shlex, time
 
 from harness import behaviour, expect
@@ -8,7 +9,7 @@ from session import Terminal
 
 @behaviour("Ctrl-C reaches the program once, and it may go on")
 def interrupt(bench):
-    command = [bench.program("steps.swift"), "make", "First", "4", "catch", "2", "caught", "exit", "6"]
+    command = bench.steps("make First 4 catch 2 caught exit 6")
     words, trace = bench.record_words(command)
     with Terminal(bench, words) as terminal:
         terminal.until(r"^ready$")
@@ -26,7 +27,7 @@ def interrupt(bench):
 
 @behaviour("a program that Ctrl-C kills ends with 130, and its trace is whole")
 def interrupt_kills(bench):
-    words, trace = bench.record_words([bench.program("steps.swift"), "make", "First", "4", "say", "here", "wait"])
+    words, trace = bench.record_words(bench.steps("make First 4 say here wait"))
     with Terminal(bench, words) as terminal:
         terminal.until(r"^here$")
         terminal.send("\x03")
@@ -50,7 +51,7 @@ def reaches_state(pid, wanted, seconds=10):
 
 @behaviour("Ctrl-Z stops the program and its recording, fg continues both")
 def suspend(bench):
-    words, trace = bench.record_words([bench.program("steps.swift"), "make", "First", "4", "pid", "wait", "make", "Second", "3", "exit", "6"])
+    words, trace = bench.record_words(bench.steps("make First 4 pid wait make Second 3 exit 6"))
     with Terminal(bench, ["bash", "--norc", "--noprofile", "-i"]) as shell:
         shell.send("PS1='ready> '\n")
         shell.until(r"^ready> $")

@@ -1,4 +1,5 @@
 """The toolchain's own programs: large, optimised, not ours, not rebuilt."""
+
 import os
 
 from harness import TOOLCHAIN, behaviour, expect
@@ -11,7 +12,7 @@ func function{n}(values: [Int],   scale : Double = {n}.5) throws -> [String:Int]
     var result=[String:Int]()
   for (index,value) in values.enumerated() where value % 2==0 {{ result["key \\(index)"]=value*{n} }}
   switch result.count {{ case 0: return [:]
-    case 1...{n}: result["few"]={n}; default: let text=result.map{{ "\\($0.key)=\\($0.value)" }}.joined(separator:","); result[text]={n} }}
+    case 1...{n}: result["few"]={n}; default: let text=result.map{{ $0.key }}.joined(separator:","); result[text]={n} }}
   if let first=values.first,first>{n} {{ print("first",first,scale) }} else {{ try nothing(of:{{ $0+{n} }}) }}
   return result
 }}
@@ -40,11 +41,29 @@ def swift_format(bench):
 
 @behaviour("docc convert on a small catalog: output as plain, nothing lost, every type adds up")
 def docc(bench):
-    bench.file("Guide.docc/Guide.md", "# Guide\n\nWhat it is.\n\n## Topics\n\n### First\n\n- <doc:Start>\n- <doc:End>\n")
+    bench.file(
+        "Guide.docc/Guide.md", "# Guide\n\nWhat it is.\n\n## Topics\n\n### First\n\n- <doc:Start>\n- <doc:End>\n"
+    )
     for name in ("Start", "End"):
-        bench.file(f"Guide.docc/{name}.md", f"# {name}\n\nSome text with `code`, a [link](https://example.org) and\n\n- a list\n- of two\n")
-    exact(bench.same([tool("docc"), "convert", "Guide.docc", "--output-path", "out", "--fallback-display-name", "Guide",
-                      "--fallback-bundle-identifier", "org.example.guide"]))
+        bench.file(
+            f"Guide.docc/{name}.md",
+            f"# {name}\n\nSome text with `code`, a [link](https://example.org) and\n\n- a list\n- of two\n",
+        )
+    exact(
+        bench.same(
+            [
+                tool("docc"),
+                "convert",
+                "Guide.docc",
+                "--output-path",
+                "out",
+                "--fallback-display-name",
+                "Guide",
+                "--fallback-bundle-identifier",
+                "org.example.guide",
+            ]
+        )
+    )
 
 
 @behaviour("swift package describe: output as plain, nothing lost, every type adds up")
@@ -54,6 +73,10 @@ def package_describe(bench):
 
 @behaviour("plutil: output as plain, nothing lost, every type adds up")
 def plutil(bench):
-    rows = "".join(f"<key>key {n}</key><array><string>value {n}</string><integer>{n}</integer></array>" for n in range(200))
-    plist = bench.file("sample.plist", f'<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>{rows}</dict></plist>')
+    rows = "".join(
+        f"<key>key {n}</key><array><string>value {n}</string><integer>{n}</integer></array>" for n in range(200)
+    )
+    plist = bench.file(
+        "sample.plist", f'<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>{rows}</dict></plist>'
+    )
     exact(bench.same([tool("plutil"), "-p", plist]))

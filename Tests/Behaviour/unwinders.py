@@ -1,4 +1,5 @@
 """What an unwinder in a hook can do to a program; every mode must leave it alone."""
+
 from harness import behaviour
 
 MODES = ("auto", "fp", "libunwind", "none")
@@ -22,6 +23,7 @@ def descriptors(bench):
     program = bench.program("descriptors.swift")
     if not bench.lifespan:
         from harness import expect
+
         out = bench.run([program, bench.folder]).out
         expect("opened: [3, 4]\ntrue\ntrue\nopen at the end: [3, 4]\n" in out, out)
     in_every_mode(bench, [program, bench.folder])

@@ -1,4 +1,5 @@
 """Which process of a tree is the program: the first with a Swift runtime."""
+
 import os
 
 from harness import behaviour, expect
@@ -6,10 +7,15 @@ from harness import behaviour, expect
 
 @behaviour("wrappers hand the recording on to the program below them")
 def wrappers(bench):
-    steps = bench.program("steps.swift")
-    work = [steps, "environment", "make", "First", "7", "mark", "one", "drop", "2", "make", "Second", "4", "exit", "3"]
-    for wrapper in (["timeout", "50"], ["env", "NAME=value"], ["nice", "-n", "1"], ["sh", "-c", 'echo before; "$@"; code=$?; echo after; exit $code', "sh"],
-                    ["sh", "-c", 'exec "$@"', "sh"], ["timeout", "50", "sh", "-c", 'ls / >/dev/null; "$@"', "sh"]):
+    work = bench.steps("environment make First 7 mark one drop 2 make Second 4 exit 3")
+    for wrapper in (
+        ["timeout", "50"],
+        ["env", "NAME=value"],
+        ["nice", "-n", "1"],
+        ["sh", "-c", 'echo before; "$@"; code=$?; echo after; exit $code', "sh"],
+        ["sh", "-c", 'exec "$@"', "sh"],
+        ["timeout", "50", "sh", "-c", 'ls / >/dev/null; "$@"', "sh"],
+    ):
         bench.same(wrapper + work).tells()
 
 
@@ -30,7 +36,8 @@ CORE = """public final class Node {
 nonisolated(unsafe) public var kept: [Node] = []
 @inline(never) public func make(_ count: Int, keep: Int) {
   for number in 0..<count { let node = Node(nil); if number < keep { kept.append(node) } else { use(node) } }
-  print("\\nTRUTH {\\"types\\":{\\"Core.Node\\":{\\"total\\":\\(count),\\"living\\":\\(keep),\\"destroyed\\":\\(count - keep)}}}")
+  let counts = "\\"total\\":\\(count),\\"living\\":\\(keep),\\"destroyed\\":\\(count - keep)"
+  print("\\nTRUTH {\\"types\\":{\\"Core.Node\\":{\\(counts)}}}")
 }
 @inline(never) @_optimize(none) public func use(_ node: Node) {}
 """
@@ -45,7 +52,9 @@ final class CoreTests: XCTestCase {
 def tiny_package(bench):
     bench.file("Tiny/Package.swift", PACKAGE)
     bench.file("Tiny/Sources/Core/Core.swift", CORE)
-    bench.file("Tiny/Sources/App/main.swift", "import Core\nmake(20, keep: 5)\nprint(CommandLine.arguments.dropFirst())\n")
+    bench.file(
+        "Tiny/Sources/App/main.swift", "import Core\nmake(20, keep: 5)\nprint(CommandLine.arguments.dropFirst())\n"
+    )
     bench.file("Tiny/Tests/CoreTests/CoreTests.swift", TESTS)
     return bench.path("Tiny")
 
@@ -72,7 +81,7 @@ def swift_test(bench):
 @behaviour("an exec in the recorded program goes on in a new trace")
 def exec_goes_on(bench):
     steps = bench.program("steps.swift")
-    command = [steps, "make", "First", "5", "exec", steps, "make", "Second", "6", "exit", "4"]
+    command = bench.steps(f"make First 5 exec {steps} make Second 6 exit 4")
     bench.same(command)
     bench.needs_recorder()
     before = set(os.listdir(bench.folder))
@@ -80,6 +89,9 @@ def exec_goes_on(bench):
     new = sorted(x for x in os.listdir(bench.folder) if x.endswith(".lifespan") and x not in before)
     expect(len(new) == 2, f"two programs, but the traces are {new}")
     from recording import Recording
-    totals = sorted((r.row("Program.First")["total_count"], r.row("Program.Second")["total_count"])
-                    for r in (Recording(bench, bench.path(x), None, []) for x in new))
+
+    totals = sorted(
+        (r.row("Program.First")["total_count"], r.row("Program.Second")["total_count"])
+        for r in (Recording(bench, bench.path(x), None, []) for x in new)
+    )
     expect(totals == [(0, 6), (5, 0)], f"the two traces say {totals}")

@@ -1,6 +1,6 @@
 // See fake_map.h. The producer's side of a ring as lifespan_map.h describes it.
 #define _GNU_SOURCE
-#include "fake_map.h"
+#include "fake_internal.h"
 
 #include "lifespan_drain.h"
 
@@ -9,23 +9,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-struct fake_ring {
-  uint64_t head, mask, limit_base; // limit_base: where the present buffer begins
-  struct lifespan_cell *cells;
-};
-
-struct fake_map {
-  struct lifespan_map *map;
-  size_t bytes, mapped;
-  int file;
-  struct fake_ring rings[64];
-  uint32_t ring_count;
-};
-
-static struct lifespan_ring *shared_ring(const struct fake_map *fake, uint32_t ring) {
-  return (struct lifespan_ring *)((char *)fake->map + LIFESPAN_RINGS_OFFSET) + ring;
-}
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 static struct lifespan_request *request_slot(const struct fake_map *fake) {
   return (struct lifespan_request *)((char *)fake->map + LIFESPAN_REQUEST_OFFSET);
@@ -74,7 +60,8 @@ struct fake_map *fake_create(uint32_t rings, uint32_t log2, bool file) {
   fake->mapped = file ? fake->bytes + (64u << 20) : fake->bytes;
   fake->file = file ? memfd_create("fake", MFD_CLOEXEC) : -1;
   if (file && ftruncate(fake->file, (off_t)fake->bytes)) abort();
-  fake->map = mmap(NULL, fake->mapped, PROT_READ | PROT_WRITE, file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fake->file, 0);
+  fake->map =
+      mmap(NULL, fake->mapped, PROT_READ | PROT_WRITE, file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fake->file, 0);
   if (fake->map == MAP_FAILED) abort();
   fill_header(fake);
   for (uint32_t i = 0; i < rings; i++) {
@@ -129,9 +116,12 @@ void fake_switch(struct fake_map *fake, uint32_t ring, uint32_t log2) {
   use_buffer(fake, r, buffer);
 }
 
-static uint64_t stamp_of(const struct fake_map *fake, int64_t stamp) { return fake->map->start_stamp + (uint64_t)stamp; }
+static uint64_t stamp_of(const struct fake_map *fake, int64_t stamp) {
+  return fake->map->start_stamp + (uint64_t)stamp;
+}
 
-bool fake_birth(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t address, uint32_t type, uint32_t stack, uint64_t size) {
+bool fake_birth(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t address, uint32_t type, uint32_t stack,
+                uint64_t size) {
   struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_BIRTH, 2, address)},
                                   {(uint64_t)type << 32 | stack, size}};
   return fake_cells(fake, ring, cells, 2);
@@ -142,13 +132,14 @@ bool fake_event(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t sta
   return fake_cells(fake, ring, &cell, 1);
 }
 
-bool fake_event_with_stack(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t stamp, uint64_t value, uint32_t stack) {
+bool fake_event_with_stack(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t stamp, uint64_t value,
+                           uint32_t stack) {
   struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(kind, 2, value)}, {stack, 0}};
   return fake_cells(fake, ring, cells, 2);
 }
 
-bool fake_refcount(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t stamp, uint64_t address, uint32_t amount, uint32_t stack,
-                   uint8_t flavour, uint64_t before) {
+bool fake_refcount(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t stamp, uint64_t address,
+                   uint32_t amount, uint32_t stack, uint8_t flavour, uint64_t before) {
   struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(kind, 2, address)},
                                   {(uint64_t)amount << 32 | stack, (uint64_t)flavour << 56 | before}};
   return fake_cells(fake, ring, cells, 2);
@@ -164,7 +155,8 @@ bool fake_task(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t tas
   return fake_cells(fake, ring, cells, 2);
 }
 
-static bool put_text(struct fake_map *fake, uint32_t ring, struct lifespan_cell *cells, size_t fixed, const char *text) {
+static bool put_text(struct fake_map *fake, uint32_t ring, struct lifespan_cell *cells, size_t fixed,
+                     const char *text) {
   size_t length = strlen(text), count = fixed + (length + 15) / 16;
   memcpy(cells + fixed, text, length);
   cells[0].b |= (uint64_t)count << 48;
@@ -176,19 +168,24 @@ bool fake_mark(struct fake_map *fake, uint32_t ring, int64_t stamp, const char *
   return put_text(fake, ring, cells, 1, name);
 }
 
-bool fake_node(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t parent, uint64_t pc, uint32_t epoch, uint8_t label) {
-  struct lifespan_cell cells[] = {{pc, lifespan_head_word(LIFESPAN_R_NODE, 2, id)}, {parent, (uint64_t)epoch << 32 | label}};
+bool fake_node(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t parent, uint64_t pc, uint32_t epoch,
+               uint8_t label) {
+  struct lifespan_cell cells[] = {{pc, lifespan_head_word(LIFESPAN_R_NODE, 2, id)},
+                                  {parent, (uint64_t)epoch << 32 | label}};
   return fake_cells(fake, ring, cells, 2);
 }
 
-bool fake_type(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t kind, uint32_t superclass, const char *name) {
+bool fake_type(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t kind, uint32_t superclass,
+               const char *name) {
   struct lifespan_cell cells[256] = {{0x1000 + id, lifespan_head_word(LIFESPAN_R_TYPE, 0, id)},
-                                     {(uint64_t)superclass << 32 | kind, 24ull << 32 | strlen(name)}, {0, 1}};
+                                     {(uint64_t)superclass << 32 | kind, 24ull << 32 | strlen(name)},
+                                     {0, 1}};
   return put_text(fake, ring, cells, 3, name);
 }
 
 bool fake_image(struct fake_map *fake, uint32_t ring, uint32_t id, uint64_t start, uint64_t end, const char *path) {
-  struct lifespan_cell cells[256] = {{start, lifespan_head_word(LIFESPAN_R_IMAGE, 0, id)}, {start, end}, {7ull << 32 | strlen(path), 1}};
+  struct lifespan_cell cells[256] = {
+      {start, lifespan_head_word(LIFESPAN_R_IMAGE, 0, id)}, {start, end}, {7ull << 32 | strlen(path), 1}};
   return put_text(fake, ring, cells, 3, path);
 }
 
@@ -198,7 +195,8 @@ bool fake_thread(struct fake_map *fake, uint32_t ring, uint32_t number, uint32_t
   return put_text(fake, ring, cells, 2, name);
 }
 
-void fake_lose(struct fake_map *fake, uint32_t ring, uint64_t births, uint64_t deaths, uint64_t others, int64_t from, int64_t to) {
+void fake_lose(struct fake_map *fake, uint32_t ring, uint64_t births, uint64_t deaths, uint64_t others, int64_t from,
+               int64_t to) {
   struct lifespan_ring *shared = shared_ring(fake, ring);
   if (!atomic_load(&shared->lost_from)) atomic_store(&shared->lost_from, stamp_of(fake, from));
   atomic_store(&shared->lost_to, stamp_of(fake, to));
@@ -207,7 +205,9 @@ void fake_lose(struct fake_map *fake, uint32_t ring, uint64_t births, uint64_t d
   atomic_fetch_add(&shared->lost_other, others);
 }
 
-void fake_suppress(struct fake_map *fake, uint32_t ring, uint64_t count) { atomic_fetch_add(&shared_ring(fake, ring)->suppressed, count); }
+void fake_suppress(struct fake_map *fake, uint32_t ring, uint64_t count) {
+  atomic_fetch_add(&shared_ring(fake, ring)->suppressed, count);
+}
 void fake_refuse(struct fake_map *fake, uint64_t count) { atomic_fetch_add(&fake->map->rings_refused, count); }
 
 uint64_t fake_left(const struct fake_map *fake, uint32_t ring) {
@@ -257,77 +257,6 @@ int64_t fake_answer(struct fake_map *fake, void *target, size_t room, uint32_t *
   return (int64_t)length;
 }
 
-static uint64_t random_next(uint64_t *state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
-}
-
-// A record that could be one, over few addresses, types and nodes. Returns its cells.
-static size_t plausible_record(const struct fake_map *fake, uint64_t *state, struct lifespan_cell cells[8]) {
-  static const uint8_t kinds[] = {1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 9, 10, 11, 12, 13, 64, 65, 66, 67};
-  static const uint8_t lengths[] = {0, 2, 1, 1, 1, 2, 2, 1, 1, 2, 1, 2, 2, 1};
-  uint64_t r = random_next(state), kind = kinds[r % sizeof(kinds)];
-  size_t count = kind < 64 ? lengths[kind] : kind == 64 ? 2 : kind == 65 ? 4 : kind == 66 ? 4 : 3;
-  for (size_t i = 0; i < count; i++) cells[i] = (struct lifespan_cell){0, 0};
-  cells[0].a = kind < 64 ? fake->map->start_stamp + (r >> 8) % 60000 : r >> 40;
-  cells[0].b = lifespan_head_word((unsigned)kind, (unsigned)count, kind == 12 ? 3 : kind == 13 ? 1 : 2 + (r >> 24) % 48);
-  if (kind == 1) cells[1] = (struct lifespan_cell){(1 + (r >> 32) % 6) << 32 | (r >> 36) % 8, (r >> 40) % 200};
-  if (kind == 5 || kind == 6) cells[1] = (struct lifespan_cell){1ull << 32, (r >> 40) % 8};
-  if (kind == 9) cells[1] = (struct lifespan_cell){2 + (r >> 30) % 48, (r >> 40) % 200};
-  if (kind == 11) cells[1].a = (r >> 40) % 9;
-  if (kind == 64) cells[1].a = (r >> 32) % 50;
-  if (kind == 65) cells[1] = (struct lifespan_cell){1 + (r >> 32) % 11, 16ull << 32 | (r >> 50) % 17};
-  if (kind == 66) cells[2] = (struct lifespan_cell){1ull << 32 | 8ull << 16 | 8, 1};
-  if (kind == 67) cells[1] = (struct lifespan_cell){7ull << 32 | 12, 1 + (r >> 40) % 2};
-  return count;
-}
-
-static void scramble_words(uint64_t *words, size_t count, uint64_t *state) {
-  for (size_t i = 0; i < count; i++) words[i] = random_next(state) >> (random_next(state) & 63);
-}
-
-static void scramble_ring(struct fake_map *fake, uint32_t ring, uint64_t *state, bool plausible) {
-  struct lifespan_ring *shared = shared_ring(fake, ring);
-  struct fake_ring *r = &fake->rings[ring];
-  if (!plausible) {
-    for (uint64_t i = 0; i <= r->mask; i++) r->cells[i] = (struct lifespan_cell){random_next(state), random_next(state)};
-    scramble_words((uint64_t *)(void *)shared, sizeof(*shared) / 8, state);
-    atomic_store(&shared->state, random_next(state) % 3);
-    return;
-  }
-  struct lifespan_cell cells[8];
-  uint64_t first = r->head, most = random_next(state) % (r->mask + 2);
-  while (r->head - first < most && fake_cells(fake, ring, cells, plausible_record(fake, state, cells))) continue;
-  // One record in some hundred has a wrong word; now and then a word of the ring itself is wrong for this round.
-  if (random_next(state) % 2) r->cells[random_next(state) & r->mask].b = random_next(state);
-  if (random_next(state) % 2) r->cells[random_next(state) & r->mask].a = random_next(state);
-  if (random_next(state) % 16 == 0) {
-    _Atomic uint64_t *words[] = {&shared->head, &shared->data, &shared->next, &shared->switch_at};
-    atomic_store(words[random_next(state) % 4], random_next(state) >> (random_next(state) & 63));
-  }
-}
-
-void fake_scramble(struct fake_map *fake, uint64_t seed, bool plausible) {
-  uint64_t state = seed;
-  atomic_store(&fake->map->rings_refused, random_next(&state) >> 40);
-  atomic_store(&fake->map->next_free, random_next(&state) >> (random_next(&state) & 31));
-  for (uint32_t ring = 0; ring < fake->ring_count; ring++) scramble_ring(fake, ring, &state, plausible);
-}
-
-uint64_t fake_load(struct fake_map *fake, uint32_t rings, uint64_t pairs, uint64_t first_stamp) {
-  uint64_t stamp = first_stamp;
-  for (uint64_t i = 0; i < pairs; i += 32) {
-    for (uint32_t ring = 0; ring < rings; ring++) {
-      uint64_t base = 0x10000 + ring * 0x1000000ull + (i * 0x51) % 4096 * 4096;
-      for (uint64_t k = 0; k < 32; k++) fake_birth(fake, ring, (int64_t)stamp++, base + k * 64, 1 + k % 7, 2 + k % 11, 64);
-      for (uint64_t k = 32; k-- > 0;) fake_event(fake, ring, LIFESPAN_R_DEATH, (int64_t)stamp++, base + k * 64);
-    }
-  }
-  return stamp;
-}
-
 uint32_t fake_crc32c(const void *bytes, size_t length) {
   uint32_t crc = 0xffffffffu;
   for (size_t i = 0; i < length; i++) {
@@ -352,3 +281,14 @@ bool fake_wait_empty(const struct fake_map *fake, uint32_t ring, uint32_t millis
 }
 
 bool fake_consumer_alive(const struct fake_map *fake) { return atomic_load(&fake->map->consumer_alive); }
+
+void fake_use_counter(struct fake_map *fake) {
+#if defined(__x86_64__)
+  fake->map->clock = LIFESPAN_CLOCK_TSC;
+  fake->map->start_stamp = __rdtsc();
+#else
+  (void)fake;
+#endif
+}
+
+void fake_set_realtime(struct fake_map *fake, uint64_t ns) { fake->map->start_realtime_ns = ns; }

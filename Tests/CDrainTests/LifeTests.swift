@@ -58,7 +58,8 @@ final class LifeTests: XCTestCase {
   func testEventsOfUnknownAddressesAreWrittenNowhere() throws {
     let recording = try Recording()
     for kind in [
-      LIFESPAN_R_DEATH, LIFESPAN_R_DEINIT, LIFESPAN_R_FREE, LIFESPAN_R_DEINIT_START, LIFESPAN_R_MOVING, LIFESPAN_R_MOVE_FAILED,
+      LIFESPAN_R_DEATH, LIFESPAN_R_DEINIT, LIFESPAN_R_FREE, LIFESPAN_R_DEINIT_START, LIFESPAN_R_MOVING,
+      LIFESPAN_R_MOVE_FAILED,
     ] { recording.event(kind, 5, 0x30) }
     XCTAssertTrue(fake_moved(recording.fake, 0, 6, 0x30, 0x50, 8))
     recording.retain(7, 0x30)
@@ -235,7 +236,8 @@ final class LifeTests: XCTestCase {
     XCTAssertEqual(
       words(try trace.allEvents()),
       [
-        "birth 1", "retain 1", "death 1", "release 1", "birth 2", "retain 2", "death 2", "birth 3", "retain 2", "retain 3",
+        "birth 1", "retain 1", "death 1", "release 1", "birth 2", "retain 2", "death 2", "birth 3", "retain 2",
+        "retain 3",
       ])
     XCTAssertEqual(trace.end?["unattached"], 1)
   }
@@ -244,12 +246,40 @@ final class LifeTests: XCTestCase {
     let recording = try Recording()
     recording.birth(1, 0x10)
     XCTAssertTrue(fake_refcount(recording.fake, 0, LIFESPAN_R_RETAIN.rawValue, 2, 0x10, 3, 7, 1, 5))
-    XCTAssertTrue(fake_refcount(recording.fake, 0, LIFESPAN_R_RELEASE.rawValue, 3, 0x10, 1, 0, 0, 0x00ff_ffff_ffff_ffff))
+    XCTAssertTrue(
+      fake_refcount(recording.fake, 0, LIFESPAN_R_RELEASE.rawValue, 3, 0x10, 1, 0, 0, 0x00ff_ffff_ffff_ffff))
     recording.event(LIFESPAN_R_DEINIT_START, 4, 0x10)
     let events = try recording.finished().allEvents()
     XCTAssertEqual(words(events), ["birth 1", "retain 1", "release 1", "deinit begins 1"])
     XCTAssertEqual(events[1].amount, EventAmount(flavour: 1, amount: 3, countBefore: 5))
     XCTAssertEqual(events[1].stack, StackID(7))
     XCTAssertNil(events[2].amount)
+  }
+
+  func testTheTableHoldsManyObjectsInAnyOrderOfDying() throws {
+    let recording = try Recording(log2: 16)
+    var generator = SplitMix(seed: 3)
+    var living: Set<UInt64> = []
+    var order: [UInt64] = []
+    for step in 0..<120_000 {
+      // Addresses of few bits, so that their places in the table collide.
+      let address = 0x1000 + generator.next() % 60_000 * 16
+      if living.insert(address).inserted {
+        recording.birth(Int64(step) * 2000, address)
+        order.append(address)
+      } else if let victim = order.indices.randomElement(using: &generator) {
+        order.swapAt(victim, order.count - 1)
+        let dead = order.removeLast()
+        living.remove(dead)
+        recording.death(Int64(step) * 2000, dead)
+      }
+      if step % 20_000 == 0 { recording.round() }
+    }
+    recording.round()
+    XCTAssertEqual(recording.counts.living, UInt64(living.count))
+    XCTAssertEqual(recording.counts.ends_not_seen, 0)
+    for address in living.sorted() { recording.death(999_000_000, address) }
+    recording.round()
+    XCTAssertEqual(recording.counts.living, 0)
   }
 }

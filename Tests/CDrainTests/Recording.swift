@@ -67,7 +67,9 @@ final class Recording {
     XCTAssertTrue(fake_event(fake, ring, kind.rawValue, stamp, value), "full")
   }
 
-  func death(_ stamp: Int64, _ address: UInt64, ring: UInt32 = 0) { event(LIFESPAN_R_DEATH, stamp, address, ring: ring) }
+  func death(_ stamp: Int64, _ address: UInt64, ring: UInt32 = 0) {
+    event(LIFESPAN_R_DEATH, stamp, address, ring: ring)
+  }
 
   func retain(_ stamp: Int64, _ address: UInt64, before: UInt64 = 1, ring: UInt32 = 0) {
     XCTAssertTrue(fake_refcount(fake, ring, LIFESPAN_R_RETAIN.rawValue, stamp, address, 1, 0, 0, before), "full")
@@ -123,7 +125,9 @@ final class Recording {
 
   /// Rows of ROWS by type.
   func rows(since generation: UInt32 = 0, room: Int = 4096) -> [UInt32: lifespan_row] {
-    let answer = ask(LIFESPAN_ASK_ROWS, generation: generation, room: room) { $0.bindMemory(to: lifespan_row.self).count }
+    let answer = ask(LIFESPAN_ASK_ROWS, generation: generation, room: room) {
+      $0.bindMemory(to: lifespan_row.self).count
+    }
     XCTAssertEqual(answer.error, 0)
     var rows: [UInt32: lifespan_row] = [:]
     for piece in answer.pieces {
@@ -211,7 +215,8 @@ extension Trace {
 /// An event in few words: kind, serial.
 func words(_ events: [TraceEvent]) -> [String] {
   let names: [EventKind: String] = [
-    .birth: "birth", .death: "death", .deinitEnded: "deinit", .free: "free", .plainFree: "plain free", .retain: "retain",
+    .birth: "birth", .death: "death", .deinitEnded: "deinit", .free: "free", .plainFree: "plain free",
+    .retain: "retain",
     .release: "release", .deinitBegins: "deinit begins", .moved: "moved", .endNotSeen: "end not seen",
   ]
   return events.map { "\(names[$0.kind] ?? "?") \($0.serial.map { String($0.rawValue) } ?? "-")" }

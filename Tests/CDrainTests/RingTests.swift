@@ -84,7 +84,8 @@ final class RingTests: XCTestCase {
     for (kind, length) in shapes {
       for shown in 1..<length {
         var cells = Array(repeating: lifespan_cell(a: 0, b: 0), count: length)
-        cells[0] = lifespan_cell(a: fake_start(recording.fake), b: lifespan_head_word(kind.rawValue, UInt32(length), 16))
+        cells[0] = lifespan_cell(
+          a: fake_start(recording.fake), b: lifespan_head_word(kind.rawValue, UInt32(length), 16))
         fake_cut(recording.fake, 0, cells, length, shown)
         recording.round()
         damaged += 1
@@ -156,6 +157,18 @@ final class RingTests: XCTestCase {
     XCTAssertEqual(trace.gaps.filter { $0.reason == 3 }.map(\.others), [4])
     XCTAssertEqual(trace.gaps.filter { $0.reason == 3 }.map(\.thread.rawValue), [2])
     XCTAssertEqual(trace.gaps.filter { $0.reason == 2 }.map(\.others), [9])
+  }
+
+  func testALossBelongsToTheThreadThatHadTheRingThen() throws {
+    let recording = try Recording()
+    fake_lose(recording.fake, 0, 1, 0, 0, 20, 30)
+    recording.round()
+    XCTAssertTrue(fake_thread(recording.fake, 0, 7, 4711, "next"))
+    recording.round()
+    fake_lose(recording.fake, 0, 2, 0, 0, 40, 50)
+    let trace = try recording.finished()
+    XCTAssertEqual(trace.gaps.map(\.thread.rawValue), [1, 7])
+    XCTAssertEqual(trace.gaps.map(\.births), [1, 2])
   }
 
   func testTheEmptyRingOfAThreadThatIsGoneIsTakenBack() throws {

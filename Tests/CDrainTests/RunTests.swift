@@ -17,9 +17,8 @@ final class RunTests: XCTestCase {
     let result = Result()
     nonisolated(unsafe) let drain = recording.drain
     nonisolated(unsafe) let flag = stop
-    nonisolated(unsafe) let shared = result
     Thread.detachNewThread {
-      shared.value = fake_run(drain, flag)
+      result.value = fake_run(drain, flag)
       done.signal()
     }
     XCTAssertTrue(fake_wait_empty(recording.fake, 0, 5000), "not drained")
@@ -29,6 +28,43 @@ final class RunTests: XCTestCase {
     XCTAssertEqual(recording.counts.births, 100)
     XCTAssertFalse(fake_consumer_alive(recording.fake))
     XCTAssertEqual(try recording.finished().allEvents().count, 100)
+  }
+
+  func testNothingIsLostUnderTwoThreadsThatEndEachOthersObjects() throws {
+    let recording = try Recording(rings: 2, log2: 8)
+    let stop = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    stop.initialize(to: 0)
+    defer { stop.deallocate() }
+    let result = Result()
+    nonisolated(unsafe) let drain = recording.drain
+    nonisolated(unsafe) let fake = recording.fake
+    nonisolated(unsafe) let flag = stop
+    let loop = DispatchGroup()
+    let producers = DispatchGroup()
+    loop.enter()
+    Thread.detachNewThread {
+      result.value = fake_run(drain, flag)
+      loop.leave()
+    }
+    for ring in UInt32(0)..<2 {
+      producers.enter()
+      Thread.detachNewThread {
+        fake_produce(fake, ring, 60_000, 12)
+        producers.leave()
+      }
+    }
+    XCTAssertEqual(producers.wait(timeout: .now() + 50), .success)
+    fake_stop(stop)
+    XCTAssertEqual(loop.wait(timeout: .now() + 5), .success)
+    XCTAssertEqual(result.value, 0)
+    let trace = try recording.finished()
+    let counts = recording.counts
+    XCTAssertEqual(counts.births, 120_000)
+    XCTAssertLessThanOrEqual(counts.living, 2, "what was handed over last")
+    XCTAssertEqual(counts.damaged, 0)
+    XCTAssertEqual(counts.ends_not_seen, 0)
+    XCTAssertTrue(fake_switch_done(recording.fake, 0) && fake_switch_done(recording.fake, 1))
+    XCTAssertEqual(try trace.tallies(), recording.rows().mapValues { Tally($0) })
   }
 
   private final class Result: @unchecked Sendable { var value: Int32 = -1 }

@@ -2,6 +2,7 @@
 import CDrain
 import CDrainTestSupport
 import CTraceFormat
+import Foundation
 import LifespanTrace
 import XCTest
 
@@ -18,6 +19,13 @@ final class TraceWritingTests: XCTestCase {
     XCTAssertEqual(Array(recording.sunk.bytes.prefix(8)), Array("LIFESPAN".utf8))
   }
 
+  func testAProgramThatNeverCameToRunLeavesAnEmptyWholeTrace() throws {
+    let recording = try Recording()
+    fake_set_state(recording.fake, LIFESPAN_PROGRAM_NEW.rawValue)
+    recording.round()
+    XCTAssertEqual(try recording.finished().end?["events"], 0)
+  }
+
   func testTheHeaderAndTheFactsOfTheProgramAreWritten() throws {
     let recording = try Recording(unit: 1024)
     lifespan_drain_info(recording.drain, "arguments", "fake 'a b'")
@@ -25,7 +33,9 @@ final class TraceWritingTests: XCTestCase {
     fake_set_capture(recording.fake, LIFESPAN_CAPTURE_PARTIAL.rawValue, "no room")
     let trace = try recording.finished()
     let bytes = recording.sunk.bytes
-    func field(_ at: Int, _ count: Int) -> UInt64 { bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+    func field(_ at: Int, _ count: Int) -> UInt64 {
+      bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
     XCTAssertEqual(field(8, 2), 1)
     XCTAssertEqual(field(12, 4), 64)
     XCTAssertEqual(field(16, 1), UInt64(LIFESPAN_CLOCK_MONOTONIC.rawValue))
@@ -43,6 +53,27 @@ final class TraceWritingTests: XCTestCase {
         "capture.reason": "no room",
       ])
     XCTAssertEqual(trace.end?["clean"], 1)
+  }
+
+  func testTheStartIsWrittenAsADateOfAnyYear() throws {
+    let formatter = ISO8601DateFormatter()
+    for seconds in stride(from: UInt64(0), to: 17_000_000_000, by: 37_123_457) {
+      let recording = try Recording()
+      fake_set_realtime(recording.fake, seconds * 1_000_000_000)
+      let expected = formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))
+      XCTAssertEqual(try recording.finished().info["started_at"], expected)
+    }
+  }
+
+  func testTheRateOfTheTimeStampCounterIsMeasured() throws {
+    let recording = try Recording()
+    fake_use_counter(recording.fake)
+    recording.round()
+    #if arch(x86_64)
+      let rate = recording.counts.ticks_per_second
+      XCTAssertTrue((100_000_000...10_000_000_000).contains(rate), "\(rate)")
+      XCTAssertEqual(recording.sunk.bytes[16], UInt8(LIFESPAN_CLOCK_TSC.rawValue))
+    #endif
   }
 
   func testEveryKindOfFactIsWritten() throws {
@@ -63,7 +94,8 @@ final class TraceWritingTests: XCTestCase {
     XCTAssertEqual(trace.types[1].kind, .box)
     XCTAssertEqual(trace.threads, [ThreadRecord(thread: ThreadID(1), tid: 99, time: Ticks(5), name: "main")])
     XCTAssertEqual(
-      trace.recording, [RecordingRecord(time: Ticks(30), goesOn: false), RecordingRecord(time: Ticks(40), goesOn: true)])
+      trace.recording,
+      [RecordingRecord(time: Ticks(30), goesOn: false), RecordingRecord(time: Ticks(40), goesOn: true)])
     XCTAssertEqual(frames(recording, 3), [0x40_2000, 0x40_1000])
   }
 
@@ -99,7 +131,8 @@ final class TraceWritingTests: XCTestCase {
     var expected: [UInt64] = []
     for step in 0..<20_000 {
       if !free.isEmpty && (living.isEmpty || generator.next() % 16 < 9) {
-        let address = generator.next() % 2 == 0 ? free.removeLast() : free.remove(at: Int(generator.next() % UInt64(free.count)))
+        let address =
+          generator.next() % 2 == 0 ? free.removeLast() : free.remove(at: Int(generator.next() % UInt64(free.count)))
         recording.birth(Int64(step), address, size: 16 << (address >> 6 & 1))
         living.append(address)
         expected.append(address)
@@ -152,7 +185,9 @@ final class TraceWritingTests: XCTestCase {
     }
     let drain = try XCTUnwrap(lifespan_drain_create(&options))
     defer { lifespan_drain_destroy(drain) }
-    for number in 0..<500 { XCTAssertTrue(fake_birth(fake, 0, Int64(number), 0x1000 + UInt64(number) * 4096, 1, 0, 16)) }
+    for number in 0..<500 {
+      XCTAssertTrue(fake_birth(fake, 0, Int64(number), 0x1000 + UInt64(number) * 4096, 1, 0, 16))
+    }
     lifespan_drain_round(drain)
     XCTAssertEqual(lifespan_drain_finish(drain, true, 0), 0)
     var reader = try TraceReader(TraceMemory(sunk.bytes))

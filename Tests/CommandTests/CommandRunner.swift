@@ -80,6 +80,7 @@ class CommandTestCase: XCTestCase {
     var result = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LIFESPAN_") }
     result["LD_PRELOAD"] = nil
     result["XDG_RUNTIME_DIR"] = folder.path
+    result["TMPDIR"] = folder.path
     return result
   }
 

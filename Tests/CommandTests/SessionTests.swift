@@ -74,7 +74,7 @@ final class SessionTests: CommandTestCase {
 
   func testAProgramWithoutARuntimeIsNotYetRecorded() throws {
     let running = try start(
-      ["record", "--", "sh", "-c", "echo up; read line"], adding: FakeRecorder.environment(runtime: "none"))
+      ["record", "--", "sh", "-c", "echo up; read line; exit 0"], adding: FakeRecorder.environment(runtime: "none"))
     XCTAssertEqual(running.readLine(), "up")
     let result = try run("mark")
     XCTAssertEqual(result.status, 2)
@@ -85,11 +85,14 @@ final class SessionTests: CommandTestCase {
   func testASocketWhoseCommandIsGoneIsRemoved() throws {
     let (running, pid) = try startProgram()
     kill(running.pid, SIGKILL)
-    running.process.waitUntilExit()
+    // Its end is what makes the socket refuse; that it has ended cannot be waited for while the program lives.
+    var attempts = 0
+    while try !recordings().isEmpty, attempts < 100 { attempts += 1 }
     XCTAssertEqual(try recordings().count, 0)
     let sockets = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/lifespan")
     XCTAssertEqual(sockets, [])
     kill(pid, SIGKILL)
+    XCTAssertEqual(try running.finish().status, 128 + SIGKILL)
   }
 
   func testTheSocketIsOursAlone() throws {

@@ -41,13 +41,19 @@ final class SignalTests: CommandTestCase {
   }
 
   func testControlZStopsBothAndTheyGoOnTogether() throws {
-    let inner = "echo up; read line; echo line=$line; exit 6"
+    let inner = "echo up; until [ -e go ]; do sleep 0.02; done; echo went on; exit 6"
     let script = """
-      set -m; \(Self.command) record -- bash -c '\(inner)'; echo "stopped with $?"; fg; echo "ended with $?"
+      set -m; \(Self.command) record -- bash -c '\(inner)'; echo "stopped with $?"; ps -o stat=,comm=; touch go
+      fg; echo "ended with $?"
       """
-    let result = try terminal(["up", "\u{1a}", "stopped with 148", "word\n"], ["bash", "--norc", "-c", script])
-    XCTAssertTrue(result.output.contains("line=word"), result.output)
+    let result = try terminal(["up", "\u{1a}"], ["bash", "--norc", "-c", script])
+    // As the shell says of any job that Ctrl-Z stopped: 128 + SIGTSTP.
+    XCTAssertTrue(result.output.contains("stopped with 148"), result.output)
+    XCTAssertTrue(result.output.contains("went on\r\n"), result.output)
     XCTAssertTrue(result.output.contains("ended with 6"), result.output)
+    let stopped = result.output.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("T") }
+    XCTAssertTrue(
+      stopped.contains { $0.hasSuffix("lifespan") } && stopped.contains { $0.hasSuffix("bash") }, result.output)
   }
 
   func testRecordWorksAsProcessOne() throws {
@@ -56,12 +62,13 @@ final class SignalTests: CommandTestCase {
     try XCTSkipIf(probe.status != 0, "no right to make a pid namespace")
     // An orphan that `record` inherits must be reaped, not left a zombie, and not taken for the program.
     let script = """
-      echo $PPID; (exit 9 &); trap 'exit 4' TERM; ( trap - TERM; kill -TERM 1 ) & while :; do read -t 60 x || exit 8; done
+      echo $PPID; (exit 9 &); trap 'echo got; exit 4' TERM; ( trap - TERM; kill -TERM 1 ) & while :; do read -t 60 x || exit 8; done
       """
     let result = try start(
       unshare + [Self.command, "record", "--", "bash", "-c", script], executable: "/usr/bin/unshare",
       adding: FakeRecorder.environment())
     XCTAssertEqual(result.readLine(), "1")
+    XCTAssertEqual(result.readLine(), "got")
     XCTAssertEqual(try result.finish().status, 4)
   }
 }

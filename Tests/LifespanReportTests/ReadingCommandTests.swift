@@ -141,6 +141,16 @@ final class ReadingCommandTests: XCTestCase {
     try check(["stats", "story.lifespan"], "stats-damaged.txt", in: folder(damaged))
   }
 
+  func testCSVSaysOnStderrWhatIsMissing() throws {
+    let bytes = SampleTrace.story().bytes()
+    let run = try CommandRun(["stats", "--format", "csv"], in: folder(Array(bytes.dropLast(20))))
+    XCTAssertEqual(run.status, 0)
+    XCTAssertTrue(run.stdout.hasPrefix("persistent_count,"))
+    XCTAssertEqual(
+      run.stderr,
+      "lifespan: trace: cut at byte 995: the recorder was killed, the disk is full, or it still records\n")
+  }
+
   func testWrongUsageIsSixtyFour() throws {
     try checkRefused(["stats", "--sort", "size"], Self.sortMessage, status: 64)
     try checkRefused(

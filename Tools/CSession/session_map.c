@@ -62,10 +62,6 @@ void session_map_close(struct lifespan_map *map, int file) {
   if (file >= 0) close(file);
 }
 
-void session_map_set_recording(struct lifespan_map *map, bool on) {
-  atomic_store_explicit(&map->recording, on ? 1 : 0, memory_order_release);
-}
-
 bool session_map_recording(const struct lifespan_map *map) {
   return atomic_load_explicit(&((struct lifespan_map *)map)->recording, memory_order_acquire) != 0;
 }

@@ -58,6 +58,16 @@ int session_next_signal(int descriptor, pid_t *sender, bool *from_kernel) {
   return (int)info.ssi_signo;
 }
 
+void session_stop_by(int signal) {
+  sigset_t only, before;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  // Sent while blocked it becomes one with the terminal's own that may be waiting still: one stop, not two.
+  kill(getpid(), signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, &before);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 bool session_has_capabilities(const char *path) {
   return getxattr(path, "security.capability", NULL, 0) > 0;
 }

@@ -44,6 +44,8 @@ int64_t lifespan_drain_round(struct lifespan_drain *drain);
 void lifespan_drain_info(struct lifespan_drain *drain, const char *key, const char *value);
 // A mark set from outside, stamped now. Returns its generation number, or < 0.
 int64_t lifespan_drain_mark(struct lifespan_drain *drain, const char *name, size_t length);
+// Recording on or off from outside, stamped now and kept in the trace. Returns 1 when that changed something, 0 when not, < 0: -errno.
+int lifespan_drain_set_recording(struct lifespan_drain *drain, bool on);
 // Writes out what is buffered (for a reader of the running file). Returns 0 or an errno value.
 int lifespan_drain_flush(struct lifespan_drain *drain);
 // Last rounds until the rings are empty, the footer. `clean`: the program ended by itself; `exit_status` as wait gives it. 0 or errno.

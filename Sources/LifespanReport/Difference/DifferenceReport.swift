@@ -49,12 +49,7 @@ public struct DifferenceReport {
     shown.rows = places.map { all.rows[$0] }
     let usual = options.format == .csv ? nil : Self.usualColumns
     shown = shown.selecting(options.columns ?? usual)
-    switch options.format {
-    case .csv: return shown.csvLines().joined(separator: "\n") + "\n"
-    case .markdown:
-      return (Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()).joined(separator: "\n") + "\n"
-    default: break
-    }
+    if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
       "from \(MomentText.of(difference.from)) to \(MomentText.of(difference.to)): new = born between and living, "

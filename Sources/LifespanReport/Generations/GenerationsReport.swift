@@ -60,13 +60,8 @@ public struct GenerationsReport {
     let usual =
       chosen == nil || options.format == .csv ? nil : ["persistent_count", "persistent_bytes", "kind", "type"]
     shown = shown.selecting(options.columns ?? usual)
-    let lines: [String]
-    switch options.format {
-    case .csv: lines = shown.csvLines()
-    case .markdown: lines = Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()
-    default: lines = text(shown, of: all.rows.count, options)
-    }
-    return lines.joined(separator: "\n") + "\n"
+    if let text = options.plainText(shown, subject) { return text }
+    return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {

@@ -27,6 +27,7 @@ enum ObjectsJSON {
               + JSONValue.pairs([
                 "count": .integer(Int64(group.count)), "bytes": .integer(group.bytes.rawValue),
                 "serials": .array(group.serials.map { .unsigned($0.rawValue) }),
+                "stack": .unsigned(UInt64(group.stack.rawValue)),
                 "allocated_by": FrameJSON.stack(group.stack, names),
                 "stack_ending": .optional(names.ending(of: group.stack)),
               ]).members)
@@ -50,7 +51,8 @@ enum ObjectsJSON {
         "age_ns": .integer(object.age), "thread": .unsigned(UInt64(object.thread.rawValue)),
         "task": .optional(object.task?.rawValue),
         "generation": .optional(GenerationNames.name(of: object.generation, in: information)),
-        "allocated_by": FrameJSON.stack(object.stack, names),
+        "allocator": names.allocator(of: object.stack).map(FrameJSON.value) ?? .null,
+        "stack": .unsigned(UInt64(object.stack.rawValue)),
       ]).members
   }
 

@@ -37,19 +37,11 @@ public struct ObjectsReport {
 
   /// The whole report, ending with a newline. Objects beyond the list's own limit are counted, not listed.
   public func render(_ options: ReportOptions) -> String {
-    let all = grid()
-    let places = options.cut(order(all, by: options.sort))
+    let places = options.cut(order(by: options.sort))
     if options.format == .json { return json(places) + "\n" }
-    var shown = all
-    shown.rows = places.map { all.rows[$0] }
     let usual = options.format == .csv ? nil : Self.usualColumns
-    shown = shown.selecting(options.columns ?? usual)
-    switch options.format {
-    case .csv: return shown.csvLines().joined(separator: "\n") + "\n"
-    case .markdown:
-      return (Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()).joined(separator: "\n") + "\n"
-    default: break
-    }
+    let shown = grid(places.map { list.objects[$0] }).selecting(options.columns ?? usual)
+    if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
       "\(Units.count(list.count)) objects, \(Units.bytes(list.bytes.rawValue))", at: lines.count - 1)
@@ -64,13 +56,14 @@ public struct ObjectsReport {
   }
 
   /// Serials are words to the eye and numbers to the order.
-  private func order(_ grid: Grid, by key: String?) -> [Int] {
-    key == "serial" ? Array(grid.rows.indices) : grid.order(by: key)
+  private func order(by key: String?) -> [Int] {
+    guard let key, key != "serial" else { return Array(list.objects.indices) }
+    return grid(list.objects).order(by: key)
   }
 
-  private func grid() -> Grid {
+  private func grid(_ objects: [ObjectRecord]) -> Grid {
     var grid = Grid(columns: Self.columns)
-    grid.rows = list.objects.map { object in
+    grid.rows = objects.map { object in
       [
         .word("@\(object.serial)"), .word(object.address?.description ?? "-"), .bytes(object.size.rawValue),
         .moment(object.born.rawValue), .moment(object.age), .moment(object.died?.rawValue),

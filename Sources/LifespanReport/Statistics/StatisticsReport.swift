@@ -46,22 +46,14 @@ public struct StatisticsReport {
   public func render(_ options: ReportOptions) -> String {
     let all = grid()
     let places = options.cut(all.order(by: options.sort))
-    switch options.format {
-    case .json: return json(places.map { statistics.rows[$0] }) + "\n"
-    case .csv, .markdown, .table: break
-    }
+    if options.format == .json { return json(places.map { statistics.rows[$0] }) + "\n" }
     var shown = all
     shown.rows = places.map { all.rows[$0] }
     // CSV is for programs: it has the module too.
     let usual = options.format == .csv ? Self.usualColumns.dropLast() + ["kind", "module", "type"] : Self.usualColumns
     shown = shown.selecting(options.columns ?? usual)
-    let lines: [String]
-    switch options.format {
-    case .csv: lines = shown.csvLines()
-    case .markdown: lines = Preface.notes(subject).map { "> \($0)\n" } + shown.markdownLines()
-    default: lines = text(shown, of: all.rows.count, options)
-    }
-    return lines.joined(separator: "\n") + "\n"
+    if let text = options.plainText(shown, subject) { return text }
+    return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {

@@ -25,7 +25,7 @@ static int (*unw_backtrace)(void **, int);
 static int on, cut, images, unloaded, descriptors;
 static const char *check;
 static unsigned depth = 512;
-static _Atomic unsigned long walks, equal, suffix_bad, kept_bad, inner, frames, stepped, ends[8], nanoseconds;
+static _Atomic unsigned long walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, frames, stepped, ends[8], nanoseconds;
 
 #define SHOWN 8
 static struct { uint64_t pcs[2][512]; unsigned count[2], end; } shown[SHOWN];
@@ -57,6 +57,29 @@ static void check_nodes(void) {
   if (from_root != node && walk->count) kept_bad++;
 }
 
+// Does a call instruction stand before the return address?
+static bool follows_call(uint64_t pc) {
+  const uint8_t *p = (const uint8_t *)pc;
+  if (p[-5] == 0xe8) return true;
+  for (unsigned length = 2; length <= 7; length++)
+    if (p[-(int)length] == 0xff && (p[1 - (int)length] & 0x38) == 0x10 && lifespan_instruction_length(p - length) == length)
+      return true;
+  return p[-6] == 0x67 && p[-5] == 0xe8;
+}
+
+extern const void *_Unwind_Find_FDE(void *, void *) __attribute__((weak));
+
+// The reference guesses where a function has no frame description: is there one up to where the stacks part?
+static bool is_guess(const uint64_t *pcs, unsigned count) {
+  void *bases[3];
+  for (unsigned i = 0; i < walk->count; i++) {
+    uint64_t pc = walk->pcs[walk->count - 1 - i];
+    if (i >= count || pcs[i] != pc) return false;
+    if (_Unwind_Find_FDE && !_Unwind_Find_FDE((void *)(pc - 1), bases)) return true;
+  }
+  return false;
+}
+
 static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   static __thread uint64_t pcs[512] __attribute__((tls_model("initial-exec")));
   unsigned count = 0;
@@ -73,10 +96,22 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   }
   if (cut && walk->count > 2) {
     memmove(walk->pcs, walk->pcs + 2, (walk->count - 2) * 8);
-    memmove(walk->opaque, walk->opaque + 2, (walk->count - 2) * 8);
+    memmove(walk->opaque, walk->opaque + 8, (walk->count - 2) * 32);
     walk->count -= 2;
   }
+  bool signalled = false;
+  for (unsigned i = 0; i < walk->count; i++) {
+    uint64_t at = walk->pcs[walk->count - 1 - i];
+    bool start_of_function = walk->end == LIFESPAN_END_ASYNC || i == walk->count - 1;
+    bool restorer = *(const uint8_t *)at == 0x48 && ((const uint8_t *)at)[1] == 0xc7; // __restore_rt
+    if (!signalled && !restorer && !start_of_function && !follows_call(at)) calls_bad += strcmp(check, "fp") != 0;
+    signalled = restorer;
+  }
   if (lifespan_walk_agrees(walk, pcs, count)) equal++;
+  else if (is_guess(pcs, count)) {
+    guessed++;
+    if (getenv("UNWIND_SHOW_GUESSED")) keep_difference(pcs, count);
+  }
   else keep_difference(pcs, count);
   if (cut) walk->count = 0;
 }
@@ -157,9 +192,9 @@ __attribute__((constructor)) static void start(void) {
 __attribute__((destructor)) static void finish(void) {
   on = 0;
   int open = open_descriptors() - descriptors;
-  fprintf(stderr, "unwind: walks %lu equal %lu suffix_bad %lu kept_bad %lu inner %lu descriptors %d unloaded %d "
+  fprintf(stderr, "unwind: walks %lu equal %lu guessed %lu calls_bad %lu suffix_bad %lu kept_bad %lu inner %lu descriptors %d unloaded %d "
           "depth %.1f stepped %.2f ns %lu ends whole %lu cut %lu norow %lu noimage %lu range %lu foreign %lu async %lu\n",
-          walks, equal, suffix_bad, kept_bad, inner, open, unloaded, (double)frames / (double)(walks ? walks : 1),
+          walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, open, unloaded, (double)frames / (double)(walks ? walks : 1),
           (double)stepped / (double)(walks ? walks : 1), nanoseconds / (walks ? walks : 1), ends[0], ends[1], ends[2],
           ends[3], ends[4], ends[5], ends[6]);
   if (!getenv("UNWIND_SHOW")) return;

@@ -17,8 +17,7 @@
 // owns it, and maps it. Returns the descriptor; *map is the mapping. Undone by session_map_close.
 int session_map_create(const struct lifespan_options *options, uint64_t data_bytes, struct lifespan_map **map);
 void session_map_close(struct lifespan_map *map, int file);
-// 1 records births, 0 pauses. Any thread.
-void session_map_set_recording(struct lifespan_map *map, bool on);
+// 1 while births are recorded. Any thread.
 bool session_map_recording(const struct lifespan_map *map);
 // enum lifespan_program_state and enum lifespan_capture as the program says. Any thread.
 uint32_t session_map_state(const struct lifespan_map *map);
@@ -73,6 +72,9 @@ const char *session_glibc_version(void);
 bool session_can_load(const char *name);
 // True when the file carries capabilities, which make the dynamic linker ignore LD_PRELOAD.
 bool session_has_capabilities(const char *path);
+// Stops this process by the signal that stopped the program, so that the shell sees what it would see without us. Returns when it
+// goes on, or at once where the signal is ignored.
+void session_stop_by(int signal);
 // Starts a program with the given signal mask, everything else inherited. Returns its pid or -errno.
 pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask);
 

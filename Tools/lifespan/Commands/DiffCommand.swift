@@ -37,7 +37,7 @@ enum DiffCommand {
     let report = DifferenceReport(
       difference, subject: try recording.subject(), names: recording.names,
       isFiltered: options.isFiltered)
-    StandardStreams.printText(report.render(options.report))
+    try recording.print(report.render(options.report), options.report)
     return FailOn.conclude(limits.compactMap { verdict($0, difference.total) })
   }
 

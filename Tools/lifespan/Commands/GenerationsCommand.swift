@@ -49,7 +49,7 @@ enum GenerationsCommand {
     let report = GenerationsReport(
       generations, chosen: chosen, objects: objects, subject: try recording.subject(), names: recording.names,
       isFiltered: options.isFiltered)
-    StandardStreams.printText(report.render(options.report))
+    try recording.print(report.render(options.report), options.report)
     return FailOn.conclude(
       generations.closed.flatMap { growth in
         limits.compactMap {

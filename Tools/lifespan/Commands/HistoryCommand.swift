@@ -23,7 +23,7 @@ enum HistoryCommand {
     let recording = try OpenedRecording(typed)
     let history = try recording.analysis.history(of: selector)
     let report = HistoryReport(history, subject: try recording.subject(), names: recording.names)
-    StandardStreams.printText(report.render(options.report))
+    try recording.print(report.render(options.report), options.report)
     return .success
   }
 

@@ -34,7 +34,7 @@ enum ObjectsCommand {
         // Another order than that of births needs them all.
         limit: options.report.sort == nil ? options.report.limit : nil))
     let report = ObjectsReport(list, subject: try recording.subject(), names: recording.names)
-    StandardStreams.printText(report.render(options.report))
+    try recording.print(report.render(options.report), options.report)
     return .success
   }
 }

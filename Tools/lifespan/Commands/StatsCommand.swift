@@ -25,7 +25,7 @@ enum StatsCommand {
     let report = StatisticsReport(
       statistics, subject: try recording.subject(), names: recording.names,
       isFiltered: options.isFiltered)
-    StandardStreams.printText(report.render(options.report))
+    try recording.print(report.render(options.report), options.report)
     return .success
   }
 }

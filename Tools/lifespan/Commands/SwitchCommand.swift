@@ -13,10 +13,9 @@ enum SwitchCommand {
   private static func run(_ arguments: ParsedArguments, _ op: lifespan_op) throws -> ExitStatus {
     let pid = try arguments.operands.first.map(PIDOperand.parse)
     let running = try RunningRecording.select(pid: pid)
-    let wasOn = try running.ask(SessionMessage(op)).raw.number == 1
-    let isOn = op == LIFESPAN_OP_START
-    let state = isOn ? "recording" : "paused"
-    StandardStreams.printLine("\(running.status.pid): \(wasOn == isOn ? "already " : "")\(state)")
+    let changed = try running.ask(SessionMessage(op)).raw.number == 1
+    let state = op == LIFESPAN_OP_START ? "recording" : "paused"
+    StandardStreams.printLine("\(running.status.pid): \(changed ? "" : "already ")\(state)")
     return .success
   }
 }

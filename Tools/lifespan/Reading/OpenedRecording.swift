@@ -25,6 +25,14 @@ struct OpenedRecording {
     return ReportSubject(try analysis.information(), isRunning: isRunning, discarded: discarded)
   }
 
+  /// Prints a report. What CSV can't hold goes to stderr: what is missing in the recording.
+  func print(_ text: String, _ options: ReportOptions) throws {
+    if options.format == .csv {
+      for note in Preface.notes(try subject()) { StandardStreams.errorLine("lifespan: " + note) }
+    }
+    StandardStreams.printText(text)
+  }
+
   /// The moment that MARK or TIME means; a mark that is called like a time is the mark.
   func moment(_ text: String) throws -> Moment {
     let marks = try analysis.information().marks

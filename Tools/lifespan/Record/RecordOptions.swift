@@ -16,7 +16,7 @@ struct RecordOptions: Sendable {
   var refcounts = false
   /// `+PATTERN` and `-PATTERN` lines in the order given; the last match wins.
   var rules = ""
-  var unwind = LIFESPAN_UNWIND_AUTO
+  var unwindName = "auto"
   var depth = RecordOptions.defaultDepth
   var buffer = RecordOptions.defaultBuffer
   var whenFull = LIFESPAN_FULL_WAIT
@@ -36,7 +36,7 @@ struct RecordOptions: Sendable {
     force = arguments.has("--force")
     refcounts = arguments.value("--events") == "refcounts"
     rules = try Self.rules(arguments)
-    unwind = Self.unwindModes[arguments.value("--unwind") ?? "auto"] ?? LIFESPAN_UNWIND_AUTO
+    unwindName = arguments.value("--unwind") ?? "auto"
     depth = UInt32(try Self.number(arguments, "--depth", 1...Self.depthLimit) ?? UInt64(Self.defaultDepth))
     buffer = try Self.bufferBytes(arguments)
     whenFull = arguments.value("--when-full") == "drop" ? LIFESPAN_FULL_DROP : LIFESPAN_FULL_WAIT
@@ -51,7 +51,7 @@ struct RecordOptions: Sendable {
     program = arguments.operands
   }
 
-  static let unwindModes = [
+  private static let unwindModes = [
     "auto": LIFESPAN_UNWIND_AUTO, "fp": LIFESPAN_UNWIND_FP, "libunwind": LIFESPAN_UNWIND_LIBUNWIND,
     "none": LIFESPAN_UNWIND_NONE,
   ]
@@ -92,7 +92,7 @@ struct RecordOptions: Sendable {
     var options = lifespan_options()
     options.scope = UInt32(LIFESPAN_SCOPE_SWIFT.rawValue)
     options.refcounts = refcounts ? 1 : 0
-    options.unwind = unwind.rawValue
+    options.unwind = (Self.unwindModes[unwindName] ?? LIFESPAN_UNWIND_AUTO).rawValue
     options.depth = depth
     options.when_full = whenFull.rawValue
     options.paused = paused ? 1 : 0

@@ -63,9 +63,11 @@ extension RecordSession {
   }
 
   private func turn(_ recording: Recording, on: Bool) -> SessionMessage {
-    let before = recording.isOn
-    recording.isOn = on
-    return SessionMessage(on ? LIFESPAN_OP_START : LIFESPAN_OP_STOP, number: before ? 1 : 0)
+    let op = on ? LIFESPAN_OP_START : LIFESPAN_OP_STOP
+    switch recording.turn(on: on) {
+    case .success(let changed): return SessionMessage(op, number: changed ? 1 : 0)
+    case .failure(let error): return SessionMessage(op, status: UInt32(error.code))
+    }
   }
 
   private func status() -> SessionMessage {

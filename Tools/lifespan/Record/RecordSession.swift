@@ -80,7 +80,7 @@ final class RecordSession {
   /// Ctrl-Z stops the whole job: the shell waits for this process. A plain SIGSTOP was meant for the program alone.
   private func stopIfJob(signal: Int32) {
     guard [SIGTSTP, SIGTTIN, SIGTTOU].contains(signal), getpid() != 1 else { return }
-    SignalRelay.stopWithProgram()
+    session_stop_by(signal)
   }
 
   private func recordedProcessEnded() {

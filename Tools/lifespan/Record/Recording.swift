@@ -56,6 +56,7 @@ final class Recording {
     [
       ("arguments", ShellWord.joined(facts.arguments)), ("recorder", Version.text), ("options", options.asTyped),
       ("host", OutputName(pattern: nil).host), ("refcounts", options.refcounts ? "all" : "tracked"),
+      ("unwind", options.unwindName), ("recording", "all"),
     ]
   }
 
@@ -92,9 +93,12 @@ final class Recording {
     return number < 0 ? .failure(SessionError(code: Int32(-number))) : .success(UInt64(number))
   }
 
-  var isOn: Bool {
-    get { session_map_recording(map) }
-    set { session_map_set_recording(map, newValue) }
+  var isOn: Bool { session_map_recording(map) }
+
+  /// Goes on or pauses; the trace says when. Gives true when that changed something.
+  func turn(on: Bool) -> Result<Bool, SessionError> {
+    let result = withDrain { lifespan_drain_set_recording($0, on) }
+    return result < 0 ? .failure(SessionError(code: -result)) : .success(result == 1)
   }
 
   /// True from when the program has taken the mapping.

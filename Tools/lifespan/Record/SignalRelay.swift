@@ -35,7 +35,4 @@ final class SignalRelay {
       }
     }
   }
-
-  /// Stops as the program has stopped, as a shell expects of its job. Comes back when it goes on.
-  static func stopWithProgram() { kill(getpid(), SIGSTOP) }
 }

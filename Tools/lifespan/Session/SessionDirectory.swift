@@ -6,18 +6,19 @@ import Glibc
 /// One private folder of sockets.
 struct SessionDirectory {
   let path: String
-  /// What must exist already and is not ours to make.
-  private let parent: String
+
+  private static let pathLimit = 70
 
   /// All places in the order in which `record` tries them.
   static var candidates: [SessionDirectory] {
     var result: [SessionDirectory] = []
     if let runtime = variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
-      result.append(SessionDirectory(path: runtime + "/lifespan", parent: runtime))
+      result.append(SessionDirectory(path: runtime + "/lifespan"))
     }
-    for temporary in [variable("TMPDIR"), "/tmp"].compactMap({ $0 }) where temporary.hasPrefix("/") {
-      let directory = SessionDirectory(path: "\(temporary)/lifespan-\(geteuid())", parent: temporary)
-      if !result.contains(where: { $0.path == directory.path }) { result.append(directory) }
+    let temporary = variable("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+    // A socket's path holds 107 bytes; where TMPDIR leaves no room, /tmp does.
+    for place in temporary.utf8.count > pathLimit ? [temporary, "/tmp"] : [temporary] {
+      result.append(SessionDirectory(path: "\(place)/lifespan-\(geteuid())"))
     }
     return result
   }
