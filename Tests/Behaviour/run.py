@@ -12,14 +12,10 @@ import argparse, concurrent.futures, importlib, os, shutil, sys, tempfile, time,
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
-<<<<<<< HEAD
-import consumer, control, exactness, lifecycle, linked_door, linking, refusals, scripts, terminal, toolchain, unwinders, wrappers  # noqa: F401
-=======
 
-MODULES = "exactness unwinders linking wrappers lifecycle terminal control refusals toolchain consumer scripts"
+MODULES = "exactness unwinders linking wrappers lifecycle terminal control refusals toolchain consumer linked_door scripts"
 for module in MODULES.split():
     importlib.import_module(module)
->>>>>>> main
 
 
 def attempt(number, sentence, function, options, tmp, programs):
