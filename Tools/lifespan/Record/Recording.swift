@@ -39,6 +39,8 @@ final class Recording {
     wanted.compressor = TraceCompressor.callback
     wanted.compressor_context = Unmanaged.passUnretained(compressor).toOpaque()
     wanted.ticks_per_unit = options.exactTime ? 1 : 1024
+    // Asked for by Allocations.history in a program that links the library.
+    wanted.history_events = 65_536
     wanted.process_tid_check = 1
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
