@@ -22,18 +22,24 @@ let package = Package(
     .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
     .target(name: "LifespanSymbols", dependencies: ["LifespanTrace", "CElf"]),
     .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols"]),
+    .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
     .executableTarget(
       name: "LifespanCommand",
-      dependencies: ["CDrain", "CZstd", "LifespanReport"],
+      dependencies: ["CDrain", "CSession", "CZstd", "LifespanReport"],
       path: "Tools/lifespan"),
 
-    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "LifespanTrace"]),
+    // Fake mappings: what a recorder would write, by hand.
+    .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
+    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
     .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
     .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
-    .testTarget(name: "LifespanReportTests", dependencies: ["LifespanReport"]),
+    .testTarget(
+      name: "LifespanReportTests",
+      dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
+      exclude: ["Goldens"]),
     // Run the built command, as a user does.
-    .testTarget(name: "CommandTests", dependencies: []),
+    .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
   ]
 )

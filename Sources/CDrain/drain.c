@@ -1,1 +1,183 @@
-#include "lifespan_drain.h"
+// Making and ending a drain, rounds, marks and flushes: the functions of lifespan_drain.h that the doors call. The
+// pieces are in the files beside this one.
+#include "drain.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FINISH_ROUNDS 64
+
+static bool drain_map_usable(const struct lifespan_drain_options *options) {
+  const struct lifespan_map *map = options->map;
+  if (map->magic != LIFESPAN_MAP_MAGIC || map->abi != LIFESPAN_ABI) return false;
+  uint64_t allocated = atomic_load_explicit(&map->allocated, memory_order_relaxed);
+  if (allocated < LIFESPAN_DATA_OFFSET || allocated > LIFESPAN_MAP_VIRTUAL) return false;
+  struct stat status;
+  return options->file < 0 || (fstat(options->file, &status) == 0 && (uint64_t)status.st_size >= allocated);
+}
+
+static bool drain_create_tables(struct lifespan_drain *d) {
+  return drain_living_create(&d->living) && drain_index_create(&d->site_index) && drain_index_create(&d->row_index) &&
+         drain_index_create(&d->class_index) && drain_history_create(&d->history, d->options.history_events);
+}
+
+struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options *options) {
+  if (!drain_map_usable(options)) {
+    errno = EPROTO;
+    return NULL;
+  }
+  struct lifespan_drain *d = drain_pages(sizeof(*d));
+  if (!d) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  d->options = *options;
+  d->map = options->map;
+  d->allocated = atomic_load_explicit(&d->map->allocated, memory_order_relaxed);
+  d->clock = d->map->clock == LIFESPAN_CLOCK_TSC ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
+  drain_pair(LIFESPAN_CLOCK_TSC, &d->pair_stamp, &d->pair_ns);
+  bool made = drain_create_tables(d);
+  if (made && options->sink) {
+    d->encoder = drain_encoder_create(options->sink, options->sink_context, options->ticks_per_unit);
+    made = d->encoder;
+  }
+  if (made) {
+    if (d->encoder) {
+      d->encoder->compressor = options->compressor;
+      d->encoder->compressor_context = options->compressor_context;
+    }
+    return d;
+  }
+  lifespan_drain_destroy(d);
+  errno = ENOMEM;
+  return NULL;
+}
+
+void lifespan_drain_destroy(struct lifespan_drain *d) {
+  if (!d) return;
+  drain_encoder_destroy(d->encoder);
+  drain_living_destroy(&d->living);
+  drain_history_destroy(&d->history);
+  struct drain_index *indexes[] = {&d->site_index, &d->row_index, &d->class_index};
+  for (int i = 0; i < 3; i++) drain_index_destroy(indexes[i]);
+  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row};
+  for (int i = 0; i < 7; i++) drain_bytes_free(bytes[i]);
+  for (int i = 0; i <= LIFESPAN_CHUNK_END; i++) drain_bytes_free(&d->kept[i]);
+  drain_pages_free(d, sizeof(*d));
+}
+
+static size_t drain_length(const char *text, size_t most) {
+  size_t length = 0;
+  while (length < most && text[length]) length++;
+  return length;
+}
+
+static void drain_write_capture(struct lifespan_drain *d) {
+  static const char *const names[] = {"none", "complete", "partial", "counts-only"};
+  const char *name = names[d->capture <= LIFESPAN_CAPTURE_COUNTS ? d->capture : 0];
+  drain_info_row(d, "capture", name, strlen(name));
+  size_t reason = drain_length(d->map->capture_reason, sizeof(d->map->capture_reason));
+  if (reason) drain_info_row(d, "capture.reason", d->map->capture_reason, reason);
+}
+
+// The first round in which the program runs: its facts are in the mapping now.
+static void drain_begin(struct lifespan_drain *d) {
+  d->begun = true;
+  d->clock = d->map->clock == LIFESPAN_CLOCK_TSC ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
+  d->start = d->map->start_stamp;
+  d->start_realtime_ns = d->map->start_realtime_ns;
+  d->capture = atomic_load_explicit(&d->map->capture, memory_order_acquire);
+  uint64_t rate = d->options.ticks_per_second;
+  d->ticks_per_second = rate ? rate : drain_rate(d->clock, d->pair_stamp, d->pair_ns);
+  d->microsecond = d->ticks_per_second / 1000000 ? d->ticks_per_second / 1000000 : 1;
+  if (d->encoder) drain_begin_trace(d, d->encoder);
+  drain_info_row(d, "program", d->map->program, drain_length(d->map->program, sizeof(d->map->program)));
+  drain_write_capture(d);
+  char date[DRAIN_DATE_ROOM];
+  drain_info_row(d, "started_at", date, drain_date(d->start_realtime_ns / 1000000000u, date));
+  // A recording that begins paused says so: births before the first "goes on" are not missing by accident.
+  if (!atomic_load_explicit(&d->map->recording, memory_order_relaxed)) drain_recording(d, d->start, 0);
+  if (d->encoder) drain_encoder_write_facts(d->encoder);
+}
+
+static bool drain_ready(struct lifespan_drain *d) {
+  if (d->finished) return false;
+  if (d->begun) return true;
+  if (atomic_load_explicit(&d->map->state, memory_order_acquire) < LIFESPAN_PROGRAM_RUNNING) return false;
+  drain_begin(d);
+  return true;
+}
+
+int64_t lifespan_drain_round(struct lifespan_drain *d) {
+  atomic_fetch_add_explicit(&d->map->consumer_beat, 1, memory_order_release);
+  bool posted = drain_request_posted(d);
+  if (!drain_ready(d)) {
+    drain_grow(d);
+    if (posted) drain_answer_request(d);
+    return d->error ? -d->error : 0;
+  }
+  uint64_t now = drain_monotonic_ns();
+  d->interval_ns = now - d->heads_ns;
+  d->heads_ns = now;
+  int64_t consumed = drain_round_until(d, drain_now(d->clock));
+  if (posted) drain_answer_request(d);
+  return consumed;
+}
+
+void lifespan_drain_info(struct lifespan_drain *d, const char *key, const char *value) {
+  drain_info_row(d, key, value, strlen(value));
+}
+
+// Everything up to now is drained first, so that the mark's number and place are decided when this returns.
+int64_t lifespan_drain_mark(struct lifespan_drain *d, const char *name, size_t length) {
+  if (!drain_ready(d)) return d->finished ? -EPIPE : -EAGAIN;
+  uint64_t stamp = drain_now(d->clock);
+  int64_t consumed = drain_round_until(d, stamp);
+  if (consumed < 0) return consumed;
+  int64_t generation = drain_place_mark(d, stamp, name, length);
+  if (generation >= 0) atomic_fetch_add_explicit(&d->map->marks, 1, memory_order_relaxed);
+  return generation;
+}
+
+int lifespan_drain_set_recording(struct lifespan_drain *d, bool on) {
+  if (!drain_ready(d)) return d->finished ? -EPIPE : -EAGAIN;
+  if (atomic_exchange_explicit(&d->map->recording, on, memory_order_acq_rel) == (uint32_t)on) return 0;
+  uint64_t stamp = drain_now(d->clock);
+  int64_t consumed = drain_round_until(d, stamp);
+  if (consumed < 0) return (int)consumed;
+  drain_recording(d, stamp, on);
+  return 1;
+}
+
+int lifespan_drain_flush(struct lifespan_drain *d) {
+  if (!d->encoder || !d->begun) return d->error;
+  drain_write_gaps(d);
+  drain_encoder_close_events(d->encoder);
+  drain_encoder_write_rest(d->encoder);
+  if (d->encoder->error && !d->error) d->error = d->encoder->error;
+  return d->error;
+}
+
+int lifespan_drain_finish(struct lifespan_drain *d, bool clean, int exit_status) {
+  if (d->finished) return d->error;
+  if (!d->begun) drain_begin(d); // a program that never came to run leaves an empty trace
+  for (int i = 0; i < FINISH_ROUNDS && lifespan_drain_round(d) > 0;) i++;
+  // What is still held back was stamped a moment ahead of us.
+  drain_round_until(d, UINT64_MAX);
+  drain_waiting_expire(d, UINT64_MAX);
+  uint32_t capture = atomic_load_explicit(&d->map->capture, memory_order_acquire);
+  if (capture != d->capture) {
+    d->capture = capture;
+    drain_write_capture(d);
+  }
+  if (d->encoder) {
+    drain_write_gaps(d);
+    drain_encoder_close_events(d->encoder);
+    drain_end_rows(d, d->encoder, clean, exit_status);
+    drain_encoder_write_rest(d->encoder);
+    if (d->encoder->error && !d->error) d->error = d->encoder->error;
+  }
+  d->finished = true;
+  return d->error;
+}

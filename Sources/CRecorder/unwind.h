@@ -48,6 +48,10 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
 // Returns the number of frames, 0 when libunwind is not there. In hooks: allocates nothing, no lock, no descriptor of its own.
 unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp, const void *registers, uint64_t *pcs, unsigned room);
 
+// Does a walk agree with the reference's frames (innermost first)? Compared are the frames on the stack: a walk that went on through
+// async contexts, or was cut, agrees when all frames up to there are the same. In hooks.
+bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs, unsigned count);
+
 // Opens libunwind (dlopen RTLD_LOCAL) for the two uses above. One thread, outside hooks. Returns NULL or why not.
 const char *lifespan_reference_start(void);
 

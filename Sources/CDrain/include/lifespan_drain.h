@@ -44,6 +44,8 @@ int64_t lifespan_drain_round(struct lifespan_drain *drain);
 void lifespan_drain_info(struct lifespan_drain *drain, const char *key, const char *value);
 // A mark set from outside, stamped now. Returns its generation number, or < 0.
 int64_t lifespan_drain_mark(struct lifespan_drain *drain, const char *name, size_t length);
+// Recording on or off from outside, stamped now and kept in the trace. Returns 1 when that changed something, 0 when not, < 0: -errno.
+int lifespan_drain_set_recording(struct lifespan_drain *drain, bool on);
 // Writes out what is buffered (for a reader of the running file). Returns 0 or an errno value.
 int lifespan_drain_flush(struct lifespan_drain *drain);
 // Last rounds until the rings are empty, the footer. `clean`: the program ended by itself; `exit_status` as wait gives it. 0 or errno.
@@ -56,6 +58,7 @@ int lifespan_drain_run(struct lifespan_drain *drain, const _Atomic int *stop, vo
 struct lifespan_drain_counts {
   uint64_t events, births, deaths, lost, suppressed, late, ends_not_seen, swapped, damaged, waited_ns, waits, living, marks, bytes_written;
   uint64_t elapsed_ticks, ticks_per_second;
+  uint64_t unattached; // retains and releases that lay in no lifetime and near none: dropped
 };
 void lifespan_drain_counts(const struct lifespan_drain *drain, struct lifespan_drain_counts *counts);
 

@@ -1,0 +1,213 @@
+// What an event does: the living table, the totals, the trace and the history. Called by merge.c in merged order, and
+// by repair.c for the records that had to wait. States of an object: living, deinited with its memory kept, gone.
+// Counts follow the deinit, bytes the memory.
+#include "drain.h"
+
+#define COUNT_UNKNOWN 0x00ffffffffffffffull
+
+static void apply_no_memory(struct lifespan_drain *d) {
+  if (!d->error) d->error = ENOMEM;
+}
+
+// Fills what an event takes from its object and its record, and moves the object's number of events on.
+static struct drain_event apply_event(struct lifespan_drain *d, struct drain_object *object,
+                                      const struct drain_record *record, unsigned kind) {
+  return (struct drain_event){.stamp = record->stamp,
+                              .address = object->key & LIFESPAN_VALUE_MASK,
+                              .serial = object->serial,
+                              .task = record->task,
+                              .size = object->size,
+                              .count_before = -1,
+                              .site = object->site,
+                              .class = drain_sites(d)[object->site].class,
+                              .thread = record->thread,
+                              .generation = object->generation,
+                              .ordinal = object->events++,
+                              .kind = (uint8_t)kind};
+}
+
+// To the trace, the history and the counts.
+void drain_emit(struct lifespan_drain *d, struct drain_event *event) {
+  d->counts.events++;
+  if (event->stamp < d->floor) d->counts.late++;
+  if (event->stamp > d->newest) d->newest = event->stamp;
+  if (d->encoder) drain_encode(d->encoder, event);
+  if (d->history.room) drain_history_add(&d->history, event);
+}
+
+void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
+  uint32_t type = (uint32_t)(record->xa >> 32), stack = (uint32_t)record->xa;
+  uint64_t size = record->xb & LIFESPAN_VALUE_MASK;
+  uint32_t generation = drain_generation_of(d, record->stamp);
+  uint32_t site = drain_site_of(d, type, stack, size);
+  struct drain_row *row = site == UINT32_MAX ? NULL : drain_row_of(d, type, generation);
+  struct drain_object *object = row ? drain_living_insert(&d->living, record->value) : NULL;
+  if (!object) return apply_no_memory(d);
+  row->births++;
+  row->bytes += size;
+  object->serial = ++d->counts.births;
+  object->stamp = record->stamp;
+  object->size = size;
+  object->site = site;
+  object->generation = generation;
+  object->thread = record->thread & 0x3fffffff;
+  struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
+  event.stack = stack;
+  drain_emit(d, &event);
+  if (d->waiting_count) drain_waiting_born(d, object);
+}
+
+static bool apply_frees(unsigned kind) {
+  return kind == LIFESPAN_EVENT_DEATH || kind == LIFESPAN_EVENT_FREE || kind == LIFESPAN_EVENT_PLAIN_FREE ||
+         kind == LIFESPAN_EVENT_END_NOT_SEEN;
+}
+
+// An object's end, or the one of two that `kind` (enum lifespan_event_kind) stands for.
+void drain_end(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record,
+               unsigned kind) {
+  struct drain_event event = apply_event(d, object, record, kind);
+  if (record->cells > 1 && record->kind != LIFESPAN_R_BIRTH && record->kind != LIFESPAN_R_MOVED) {
+    event.stack = (uint32_t)record->xa;
+  }
+  struct drain_row *row = drain_row_of(d, drain_sites(d)[object->site].type, object->generation);
+  if (!(object->state & DRAIN_STATE_KEPT)) {
+    d->counts.deaths++;
+    if (row) row->deaths++;
+  }
+  if (row && apply_frees(kind)) row->freed += object->size;
+  if (kind == LIFESPAN_EVENT_END_NOT_SEEN) d->counts.ends_not_seen++;
+  drain_emit(d, &event);
+  if (apply_frees(kind)) {
+    drain_remember(d, object, record->stamp);
+    drain_living_remove(&d->living, object);
+  } else {
+    object->state |= DRAIN_STATE_KEPT;
+  }
+}
+
+static void apply_birth(struct lifespan_drain *d, const struct drain_record *record) {
+  struct drain_object *there = drain_living_find(&d->living, record->value);
+  if (!there) return drain_born(d, record);
+  if (!(there->state & DRAIN_STATE_MOVING)) return drain_wait(d, record);
+  // realloc has given the old block back, and its "moved" record is not written yet: the mover goes aside.
+  struct drain_object mover = *there, *aside = drain_living_find(&d->living, record->value | DRAIN_LIMBO);
+  if (aside) drain_end(d, aside, record, LIFESPAN_EVENT_END_NOT_SEEN);
+  drain_living_remove(&d->living, drain_living_find(&d->living, record->value));
+  aside = drain_living_insert(&d->living, record->value | DRAIN_LIMBO);
+  if (!aside) return apply_no_memory(d);
+  mover.key = aside->key;
+  *aside = mover;
+  drain_born(d, record);
+}
+
+static void apply_death(struct lifespan_drain *d, const struct drain_record *record) {
+  struct drain_object *object = drain_living_find(&d->living, record->value);
+  if (!object) return;
+  // A late death of one that has been ended already (its address was born again) must not take the new one.
+  if (record->stamp + d->microsecond < object->stamp) return;
+  bool kept = object->state & DRAIN_STATE_KEPT;
+  switch (record->kind) {
+  case LIFESPAN_R_DEATH: return drain_end(d, object, record, kept ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_DEATH);
+  case LIFESPAN_R_FREE: return drain_end(d, object, record, kept ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_PLAIN_FREE);
+  default:
+    if (!kept) drain_end(d, object, record, LIFESPAN_EVENT_DEINIT);
+  }
+}
+
+// The block that MOVING announced: set aside, or still at its address.
+static struct drain_object *apply_mover(struct lifespan_drain *d, uint64_t address) {
+  struct drain_object *aside = drain_living_find(&d->living, address | DRAIN_LIMBO);
+  return aside ? aside : drain_living_find(&d->living, address);
+}
+
+static void apply_moved(struct lifespan_drain *d, const struct drain_record *record) {
+  uint64_t from = record->xa, to = record->value, size = record->xb & LIFESPAN_VALUE_MASK;
+  struct drain_object *there = from == to ? NULL : drain_living_find(&d->living, to);
+  struct drain_object *object = apply_mover(d, from);
+  if (!object) return;
+  if (there) {
+    drain_end(d, there, record, there->state & DRAIN_STATE_KEPT ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_END_NOT_SEEN);
+    object = apply_mover(d, from);
+  }
+  struct drain_object moved = *object;
+  if (object->key != to) {
+    drain_living_remove(&d->living, object);
+    object = drain_living_insert(&d->living, to);
+    if (!object) return apply_no_memory(d);
+    *object = moved;
+  }
+  object->key = to;
+  object->size = size;
+  object->state &= DRAIN_STATE_KEPT;
+  struct drain_row *row = drain_row_of(d, drain_sites(d)[object->site].type, object->generation);
+  if (row) row->bytes += size - moved.size; // total stays living + destroyed
+  struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_MOVED);
+  event.old_address = from;
+  event.old_size = moved.size;
+  drain_emit(d, &event);
+}
+
+static void apply_moving(struct lifespan_drain *d, const struct drain_record *record) {
+  bool begins = record->kind == LIFESPAN_R_MOVING;
+  struct drain_object *object = begins ? drain_living_find(&d->living, record->value) : apply_mover(d, record->value);
+  if (!object) return;
+  if (begins) {
+    object->state |= DRAIN_STATE_MOVING;
+  } else if (!(object->key & DRAIN_LIMBO)) {
+    object->state &= DRAIN_STATE_KEPT;
+  }
+}
+
+// A retain or release of the object that `event` names.
+void drain_refcount(struct lifespan_drain *d, const struct drain_record *record, struct drain_event *event) {
+  uint64_t before = record->xb & COUNT_UNKNOWN;
+  event->amount = (uint32_t)(record->xa >> 32);
+  event->stack = (uint32_t)record->xa;
+  event->flavour = (uint8_t)(record->xb >> 56);
+  event->count_before = before == COUNT_UNKNOWN ? -1 : (int64_t)before;
+  event->kind = record->kind == LIFESPAN_R_RETAIN ? LIFESPAN_EVENT_RETAIN : LIFESPAN_EVENT_RELEASE;
+  drain_emit(d, event);
+}
+
+static void apply_refcount(struct lifespan_drain *d, const struct drain_record *record) {
+  struct drain_object *object = drain_living_find(&d->living, record->value);
+  if (!object || record->stamp < object->stamp) return drain_orphan(d, record);
+  struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_RETAIN);
+  drain_refcount(d, record, &event);
+}
+
+static void apply_deinit_start(struct lifespan_drain *d, const struct drain_record *record) {
+  struct drain_object *object = drain_living_find(&d->living, record->value);
+  if (!object || object->state & DRAIN_STATE_KEPT || record->stamp + d->microsecond < object->stamp) return;
+  struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_DEINIT_START);
+  if (record->cells > 1) event.stack = (uint32_t)record->xa;
+  drain_emit(d, &event);
+}
+
+void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record) {
+  switch (record->kind) {
+  case LIFESPAN_R_BIRTH: return apply_birth(d, record);
+  case LIFESPAN_R_DEATH:
+  case LIFESPAN_R_DEINIT:
+  case LIFESPAN_R_FREE: return apply_death(d, record);
+  case LIFESPAN_R_RETAIN:
+  case LIFESPAN_R_RELEASE: return apply_refcount(d, record);
+  case LIFESPAN_R_DEINIT_START: return apply_deinit_start(d, record);
+  case LIFESPAN_R_MOVED: return apply_moved(d, record);
+  case LIFESPAN_R_MOVING:
+  case LIFESPAN_R_MOVE_FAILED: return apply_moving(d, record);
+  case LIFESPAN_R_TASK: return drain_task(d, record);
+  case LIFESPAN_R_RECORDING: return drain_recording(d, record->stamp, record->value);
+  case LIFESPAN_R_MARK:
+    drain_ring_copy(d, &d->rings[record->slot], record->cells);
+    drain_place_mark(d, record->stamp, d->scratch + 1, record->value);
+  }
+}
+
+void drain_apply(struct lifespan_drain *d, const struct drain_record *record) {
+  if (d->waiting_count) {
+    drain_waiting_expire(d, record->stamp);
+    if (drain_waiting_takes(d, record)) return;
+  }
+  drain_dispatch(d, record);
+}

@@ -1,0 +1,294 @@
+// What the files of CDrain share: the drain's state and the functions between its pieces. Included first by each of
+// them; no one outside of CDrain sees it. Every function runs on the thread that holds the drain, and allocates by mmap
+// alone.
+#ifndef DRAIN_H
+#define DRAIN_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <string.h>
+
+#include "encode.h"
+#include "lifespan_drain.h"
+#include "memory.h"
+
+// Ids are handed out by counters in the program: an id beyond these is no id but damage.
+#define DRAIN_TYPE_LIMIT (1u << 20)
+#define DRAIN_NODE_LIMIT (1u << 26)
+#define DRAIN_NODE_WINDOW (1u << 20)
+#define DRAIN_SITE_LIMIT (1u << 26)
+#define DRAIN_ROW_LIMIT (1u << 26)
+#define DRAIN_MARK_LIMIT (1u << 22)
+#define DRAIN_NAMES_LIMIT (256u << 20)
+#define DRAIN_KEPT_LIMIT (16u << 20)
+#define DRAIN_WAITING 64u
+#define DRAIN_RECENT 256u
+#define DRAIN_TASKS_TOLD 4096u
+
+// ---- The living table
+// ------------------------------------------------------------------------------------------------
+enum { DRAIN_STATE_KEPT = 1, DRAIN_STATE_MOVING = 2 };
+#define DRAIN_LIMBO (1ull << 48) // key of an object that is being moved and whose old address has been taken already
+
+struct drain_object {
+  uint64_t key; // address, DRAIN_LIMBO; 0 empty
+  uint64_t serial;
+  uint64_t stamp; // of its birth, exact
+  uint64_t size;  // now
+  uint32_t site, generation;
+  uint32_t events;                 // of this object so far
+  uint32_t state : 2, thread : 30; // thread: of its birth
+};
+_Static_assert(sizeof(struct drain_object) == 48, "object");
+
+struct drain_living {
+  struct drain_object *slots;
+  uint64_t mask, used;
+  unsigned shift;
+};
+bool drain_living_create(struct drain_living *living);
+void drain_living_destroy(struct drain_living *living);
+struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key);
+// The key must not be there. NULL: no memory. Moves other objects: pointers from before are void.
+struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
+// Moves other objects.
+void drain_living_remove(struct drain_living *living, struct drain_object *object);
+
+// ---- Types, totals, marks, stacks
+// --------------------------------------------------------------------------------------
+struct drain_type {
+  uint64_t metadata, caller;
+  uint32_t kind; // 0: not known (its record was lost)
+  uint32_t superclass, flags, instance_size, name, name_length;
+  uint32_t newest_row, rows; // + 1: the row of the newest generation, the chain of all of them
+};
+struct drain_row { // totals of a type's objects that were born in one generation
+  uint32_t type, generation, next, reserved;
+  uint64_t births, bytes, deaths, freed; // counts follow the deinit, bytes the memory
+};
+struct drain_site {
+  uint32_t type, stack, class, reserved;
+  uint64_t size;
+};
+struct drain_mark {
+  uint64_t stamp, serial_before, events_before;
+  uint32_t name, name_length;
+};
+struct drain_node {
+  uint64_t pc;
+  uint32_t parent, epoch, label, known;
+};
+
+// ---- Records and events
+// ------------------------------------------------------------------------------------------------
+struct drain_record { // of a ring, as read
+  uint64_t stamp, value, xa, xb, task;
+  uint32_t thread, slot;
+  uint8_t kind, cells;
+};
+
+struct drain_recent { // an object that died lately, for refcount events that come after its death
+  uint64_t address, serial, birth, end;
+  uint32_t site, events;
+};
+
+struct drain_waiting { // a record whose place is not decided yet: see repair.c
+  struct drain_record record;
+  uint64_t round, distance; // distance: ticks to the end of the object in `dead`
+  bool orphan;
+  struct drain_recent dead;
+};
+
+// ---- Rings
+// -----------------------------------------------------------------------------------------------------------
+struct drain_gap {
+  uint64_t from, to, births, deaths, others;
+};
+enum {
+  DRAIN_GAP_FULL = 1,
+  DRAIN_GAP_NO_RING = 2,
+  DRAIN_GAP_SUPPRESSED = 3,
+  DRAIN_GAP_DIED = 4,
+  DRAIN_GAP_DAMAGED = 5,
+  DRAIN_GAPS = 6
+};
+
+struct drain_ring {
+  // of the ring, between rounds; the mapping's own words are never believed twice
+  uint64_t tail, last_switch, task;
+  uint32_t thread;
+  bool claimed, switched;
+  uint64_t lost_births, lost_deaths, lost_other, lost_to, suppressed, waited, waits;
+  struct drain_gap gaps[DRAIN_GAPS];
+  bool has_gap;
+  // of this round
+  bool open;
+  uint64_t position, head, segment_end, next, switch_at, start;
+  const struct lifespan_cell *cells;
+  uint64_t mask;
+  struct drain_record record; // the event that stands at `position`
+};
+struct drain_heap_entry {
+  uint64_t stamp;
+  uint32_t slot;
+};
+
+// ---- History
+// -----------------------------------------------------------------------------------------------------------
+struct drain_history {
+  struct drain_event *events;
+  uint32_t room, next; // next: total % room
+  uint64_t total;      // events ever; the newest `room` of them are there
+};
+
+// ---- The drain
+// -----------------------------------------------------------------------------------------------------------
+struct lifespan_drain {
+  struct lifespan_drain_options options;
+  struct lifespan_map *map;
+  uint64_t allocated; // of the mapping, as we have checked or grown it
+  uint32_t clock;
+  bool begun, finished;
+  int error;
+  uint64_t start, start_realtime_ns, ticks_per_second, microsecond;
+  uint64_t pair_stamp, pair_ns; // taken at create, for the rate
+  uint32_t capture;             // as written
+
+  uint64_t round, newest, floor; // floor: newest stamp of the rounds before
+  uint64_t threads_checked_ns, grow_again_ns;
+  double fill; // of the fullest ring of the last round, 0…1
+  uint64_t heads_ns, interval_ns;
+  uint64_t refused, refused_from; // map->rings_refused as last seen, and since when
+  struct drain_gap refused_gap;
+
+  struct drain_living living;
+  struct drain_index site_index, row_index, class_index;
+  struct drain_bytes types, rows, sites, marks, nodes, names;
+  uint32_t type_count, mark_count, node_count;     // highest id + 1
+  struct drain_bytes kept[LIFESPAN_CHUNK_END + 1]; // encoded rows for save
+  uint64_t kept_rows[LIFESPAN_CHUNK_END + 1];
+  struct drain_history history;
+  struct drain_encoder *encoder; // NULL: no sink
+
+  struct lifespan_drain_counts counts;
+  struct drain_waiting waiting[DRAIN_WAITING];
+  uint32_t waiting_count;
+  struct drain_recent recent[DRAIN_RECENT];
+  struct lifespan_cell scratch[256];
+  struct drain_bytes row; // a row that is being made
+  uint64_t tasks_told[DRAIN_TASKS_TOLD];
+  uint64_t question[512];
+  struct drain_heap_entry heap[LIFESPAN_RING_SLOTS];
+  struct drain_ring rings[LIFESPAN_RING_SLOTS];
+};
+
+static inline struct drain_type *drain_types(const struct lifespan_drain *d) {
+  return (struct drain_type *)d->types.data;
+}
+static inline struct drain_row *drain_rows(const struct lifespan_drain *d) { return (struct drain_row *)d->rows.data; }
+static inline struct drain_site *drain_sites(const struct lifespan_drain *d) {
+  return (struct drain_site *)d->sites.data;
+}
+static inline struct drain_mark *drain_marks(const struct lifespan_drain *d) {
+  return (struct drain_mark *)d->marks.data;
+}
+static inline struct drain_node *drain_nodes(const struct lifespan_drain *d) {
+  return (struct drain_node *)d->nodes.data;
+}
+static inline int64_t drain_since_start(const struct lifespan_drain *d, uint64_t stamp) {
+  return (int64_t)(stamp - d->start);
+}
+
+// clock.c
+uint64_t drain_monotonic_ns(void);
+uint64_t drain_now(uint32_t clock);
+void drain_pair(uint32_t clock, uint64_t *stamp, uint64_t *ns);
+uint64_t drain_rate(uint32_t clock, uint64_t stamp, uint64_t ns);
+uint64_t drain_to_ns(uint64_t ticks, uint64_t ticks_per_second);
+#define DRAIN_DATE_ROOM 32
+size_t drain_date(uint64_t seconds_since_1970, char text[DRAIN_DATE_ROOM]);
+
+// ring.c: one ring, record by record
+enum drain_next { DRAIN_NEXT_NONE, DRAIN_NEXT_EVENT };
+bool drain_ring_open(struct lifespan_drain *d, uint32_t slot);
+enum drain_next drain_ring_next(struct lifespan_drain *d, uint32_t slot, uint64_t cut);
+// Copies the record that stands at the ring's position into d->scratch (256 cells).
+void drain_ring_copy(struct lifespan_drain *d, const struct drain_ring *r, unsigned cells);
+void drain_ring_close(struct lifespan_drain *d, uint32_t slot);
+
+// upkeep.c: losses, dead threads, room
+void drain_ring_losses(struct lifespan_drain *d, uint32_t slot);
+void drain_refused(struct lifespan_drain *d);
+void drain_retire(struct lifespan_drain *d);
+void drain_grow(struct lifespan_drain *d);
+void drain_add_gap(struct drain_ring *r, unsigned reason, uint64_t from, uint64_t to);
+void drain_write_ring_gaps(struct lifespan_drain *d, uint32_t slot);
+void drain_write_gaps(struct lifespan_drain *d);
+
+// merge.c
+int64_t drain_merge(struct lifespan_drain *d, uint64_t cut);
+// A round without the request slot: what lifespan_drain_mark may run inside an answer.
+int64_t drain_round_until(struct lifespan_drain *d, uint64_t cut);
+
+// apply.c: what a record does to the state
+void drain_apply(struct lifespan_drain *d, const struct drain_record *record);
+void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record);
+void drain_born(struct lifespan_drain *d, const struct drain_record *record);
+void drain_end(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record, unsigned kind);
+void drain_refcount(struct lifespan_drain *d, const struct drain_record *record, struct drain_event *event);
+void drain_emit(struct lifespan_drain *d, struct drain_event *event);
+
+// repair.c: records that wait for their place
+void drain_wait(struct lifespan_drain *d, const struct drain_record *record);
+void drain_orphan(struct lifespan_drain *d, const struct drain_record *record);
+bool drain_waiting_takes(struct lifespan_drain *d, const struct drain_record *record);
+void drain_waiting_expire(struct lifespan_drain *d, uint64_t stamp);
+void drain_waiting_end_round(struct lifespan_drain *d);
+void drain_waiting_born(struct lifespan_drain *d, const struct drain_object *object);
+void drain_remember(struct lifespan_drain *d, const struct drain_object *object, uint64_t end);
+struct drain_recent *drain_recall(struct lifespan_drain *d, uint64_t address);
+
+// side.c: side records
+bool drain_side_record(struct lifespan_drain *d, struct drain_ring *r, unsigned kind, unsigned cells);
+void drain_task(struct lifespan_drain *d, const struct drain_record *record);
+void drain_recording(struct lifespan_drain *d, uint64_t stamp, uint64_t on);
+
+// tables.c
+struct drain_type *drain_type_at(struct lifespan_drain *d, uint32_t id); // made when new; NULL: no memory
+uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size); // UINT32_MAX: no memory
+struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t type, uint32_t generation);   // NULL: no memory
+uint32_t drain_name(struct lifespan_drain *d, const void *bytes, size_t length); // offset, 0 with no room
+uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp);
+int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *name, size_t length);
+
+// rows.c: rows of the chunks
+struct drain_bytes *drain_row_begin(struct lifespan_drain *d);
+void drain_keep(struct lifespan_drain *d, unsigned chunk, const struct drain_bytes *row);
+void drain_info_row(struct lifespan_drain *d, const char *key, const char *value, size_t length);
+void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_type *type, const uint8_t *names);
+void drain_node_row(struct drain_encoder *e, uint32_t id, const struct drain_node *node);
+void drain_site_row(struct drain_encoder *e, const struct drain_site *site);
+void drain_mark_row(struct lifespan_drain *d, struct drain_encoder *e, uint32_t generation);
+void drain_end_rows(struct lifespan_drain *d, struct drain_encoder *e, bool clean, int exit_status);
+void drain_begin_trace(struct lifespan_drain *d, struct drain_encoder *e);
+
+// history.c
+bool drain_history_create(struct drain_history *history, uint32_t room);
+void drain_history_destroy(struct drain_history *history);
+void drain_history_add(struct drain_history *history, const struct drain_event *event);
+static inline uint64_t drain_history_first(const struct drain_history *h) {
+  return h->total > h->room ? h->total - h->room : 0;
+}
+static inline struct drain_event *drain_history_at(const struct drain_history *h, uint64_t index) {
+  return &h->events[index % h->room];
+}
+int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room,
+                          bool *more);
+
+// run.c: the request slot
+bool drain_request_posted(const struct lifespan_drain *d);
+void drain_answer_request(struct lifespan_drain *d);
+
+#endif

@@ -1,0 +1,67 @@
+// The living table: objects by address, open addressing with backward-shift deletion (no tombstones: births and deaths
+// alternate for hours). Used by apply.c for every event, by save.c to walk over what lives.
+#include "drain.h"
+
+#define LIVING_FIRST_LOG2 12u
+
+static uint64_t living_home(const struct drain_living *living, uint64_t key) {
+  return (key * 0x9e3779b97f4a7c15ull) >> living->shift;
+}
+
+bool drain_living_create(struct drain_living *living) {
+  living->used = 0;
+  living->mask = (1ull << LIVING_FIRST_LOG2) - 1;
+  living->shift = 64 - LIVING_FIRST_LOG2;
+  living->slots = drain_pages((living->mask + 1) * sizeof(*living->slots));
+  return living->slots;
+}
+
+void drain_living_destroy(struct drain_living *living) {
+  if (living->slots) drain_pages_free(living->slots, (living->mask + 1) * sizeof(*living->slots));
+  living->slots = NULL;
+}
+
+struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key) {
+  for (uint64_t at = living_home(living, key);; at = (at + 1) & living->mask) {
+    struct drain_object *object = &living->slots[at];
+    if (object->key == key) return object;
+    if (!object->key) return NULL;
+  }
+}
+
+static bool living_double(struct drain_living *living) {
+  struct drain_living larger = {.mask = living->mask * 2 + 1, .shift = living->shift - 1, .used = living->used};
+  larger.slots = drain_pages((larger.mask + 1) * sizeof(*larger.slots));
+  if (!larger.slots) return false;
+  for (uint64_t i = 0; i <= living->mask; i++) {
+    if (!living->slots[i].key) continue;
+    uint64_t at = living_home(&larger, living->slots[i].key);
+    while (larger.slots[at].key) at = (at + 1) & larger.mask;
+    larger.slots[at] = living->slots[i];
+  }
+  drain_living_destroy(living);
+  *living = larger;
+  return true;
+}
+
+struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key) {
+  if (living->used * 8 >= (living->mask + 1) * 5 && !living_double(living)) return NULL;
+  uint64_t at = living_home(living, key);
+  while (living->slots[at].key) at = (at + 1) & living->mask;
+  living->used++;
+  living->slots[at] = (struct drain_object){.key = key};
+  return &living->slots[at];
+}
+
+void drain_living_remove(struct drain_living *living, struct drain_object *object) {
+  uint64_t hole = (uint64_t)(object - living->slots);
+  for (uint64_t at = (hole + 1) & living->mask; living->slots[at].key; at = (at + 1) & living->mask) {
+    // What stands at `at` may fill the hole when its home does not lie behind the hole.
+    uint64_t home = living_home(living, living->slots[at].key);
+    if (((at - home) & living->mask) < ((at - hole) & living->mask)) continue;
+    living->slots[hole] = living->slots[at];
+    hole = at;
+  }
+  living->slots[hole].key = 0;
+  living->used--;
+}

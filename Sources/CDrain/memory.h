@@ -1,0 +1,40 @@
+// Memory of the drain: pages by mmap, growing byte arrays and an index from pairs of words to numbers. Used by all of
+// CDrain.
+#ifndef DRAIN_MEMORY_H
+#define DRAIN_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Zeroed pages, NULL when there are none.
+void *drain_pages(size_t bytes);
+void drain_pages_free(void *pages, size_t bytes);
+
+struct drain_bytes {
+  uint8_t *data;
+  size_t used, room;
+};
+// Makes room for `more` bytes behind `used`; new bytes are zero as long as nothing was taken back. False: no memory,
+// unchanged.
+bool drain_reserve(struct drain_bytes *bytes, size_t more);
+bool drain_append(struct drain_bytes *bytes, const void *data, size_t length);
+void drain_bytes_free(struct drain_bytes *bytes);
+
+// Numbers pairs of words in the order in which they come.
+struct drain_index_slot {
+  uint64_t a, b;
+  uint32_t number, used;
+};
+struct drain_index {
+  struct drain_index_slot *slots;
+  uint64_t mask;
+  uint32_t count;
+};
+bool drain_index_create(struct drain_index *index);
+void drain_index_destroy(struct drain_index *index);
+// The pair's number; a new pair gets the next one while there are less than `limit`. UINT32_MAX: no memory, or the
+// limit.
+uint32_t drain_index_add(struct drain_index *index, uint64_t a, uint64_t b, uint32_t limit);
+
+#endif

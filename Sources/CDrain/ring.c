@@ -1,0 +1,199 @@
+// One ring, record by record. Used by merge.c. Everything in the mapping is hostile: words are read once, checked, then
+// used; a record that makes no sense ends the ring's part in this round, and the cells that are left count as a gap.
+#include "drain.h"
+
+#define FUTURE_SECONDS 1u // a stamp further ahead than this is damage, not another core's clock
+
+static inline uint64_t ring_load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+
+static struct lifespan_ring *ring_shared(const struct lifespan_drain *d, uint32_t slot) {
+  return (struct lifespan_ring *)((uint8_t *)d->map + LIFESPAN_RINGS_OFFSET) + slot;
+}
+
+// Cells of a packed buffer, 0 when it doesn't lie whole in what exists.
+static uint64_t ring_capacity(const struct lifespan_drain *d, uint64_t buffer) {
+  uint64_t offset = lifespan_buffer_offset(buffer);
+  unsigned log2 = lifespan_buffer_log2(buffer);
+  if (log2 < 1 || log2 > 26 || offset < LIFESPAN_DATA_OFFSET || offset % 65536) return 0;
+  uint64_t cells = 1ull << log2;
+  if (offset > d->allocated || cells * sizeof(struct lifespan_cell) > d->allocated - offset) return 0;
+  return cells;
+}
+
+static void ring_use(const struct lifespan_drain *d, struct drain_ring *r, uint64_t buffer) {
+  r->cells = (const struct lifespan_cell *)((const uint8_t *)d->map + lifespan_buffer_offset(buffer));
+  r->mask = (1ull << lifespan_buffer_log2(buffer)) - 1;
+}
+
+// The cells up to head can't be read: skipped, counted.
+static void ring_damaged(struct lifespan_drain *d, struct drain_ring *r) {
+  d->counts.damaged++;
+  uint64_t now = drain_now(d->clock);
+  drain_add_gap(r, DRAIN_GAP_DAMAGED, d->newest ? d->newest : d->start, now);
+  uint64_t left = r->head - r->position;
+  r->gaps[DRAIN_GAP_DAMAGED].others += left > UINT32_MAX ? 1 : left;
+  r->position = r->head;
+}
+
+static bool ring_geometry(struct lifespan_drain *d, struct drain_ring *r, uint64_t data) {
+  uint64_t capacity = ring_capacity(d, data);
+  if (!capacity) return false;
+  if (!r->next) {
+    r->segment_end = r->head;
+    if (r->head - r->tail > capacity) return false;
+  } else {
+    uint64_t second = ring_capacity(d, r->next);
+    if (!second || r->switch_at - r->tail > capacity || r->head - r->switch_at > second) return false;
+    r->segment_end = r->switch_at;
+  }
+  ring_use(d, r, data);
+  return true;
+}
+
+static void ring_new_owner(struct drain_ring *r, struct lifespan_ring *shared) {
+  r->claimed = true;
+  r->tail = atomic_load_explicit(&shared->tail, memory_order_relaxed);
+  r->task = 0;
+  r->thread = 0;
+}
+
+// Begins a round: takes head, then the buffers. True when there are cells.
+bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
+  struct lifespan_ring *shared = ring_shared(d, slot);
+  if (atomic_load_explicit(&shared->state, memory_order_acquire) != LIFESPAN_RING_CLAIMED) return false;
+  struct drain_ring *r = &d->rings[slot];
+  if (!r->claimed) ring_new_owner(r, shared);
+  r->head = atomic_load_explicit(&shared->head, memory_order_acquire);
+  r->open = true;
+  r->start = r->position = r->tail;
+  uint64_t data = atomic_load_explicit(&shared->data, memory_order_relaxed);
+  r->next = atomic_load_explicit(&shared->next, memory_order_acquire);
+  r->switch_at = atomic_load_explicit(&shared->switch_at, memory_order_relaxed);
+  // `next` of a switch that head does not show yet may stand beside the switch_at of the one before.
+  if (r->next && r->switched && r->switch_at == r->last_switch) r->next = 0;
+  // A switch beyond head is none yet for what we read.
+  if (r->next && (int64_t)(r->head - r->switch_at) < 0) r->next = 0;
+  if (r->head == r->tail && !r->next) return false;
+  if (!r->thread) r->thread = __atomic_load_n(&shared->thread_number, __ATOMIC_RELAXED);
+  if (!ring_geometry(d, r, data)) {
+    ring_damaged(d, r);
+    return false;
+  }
+  return r->head != r->tail;
+}
+
+static bool ring_kind_fits(unsigned kind, unsigned cells) {
+  switch (kind) {
+  case LIFESPAN_R_BIRTH:
+  case LIFESPAN_R_RETAIN:
+  case LIFESPAN_R_RELEASE:
+  case LIFESPAN_R_MOVED:
+  case LIFESPAN_R_TASK:
+  case LIFESPAN_R_NODE: return cells == 2;
+  case LIFESPAN_R_DEATH:
+  case LIFESPAN_R_DEINIT:
+  case LIFESPAN_R_DEINIT_START: return cells == 1 || cells == 2;
+  case LIFESPAN_R_FREE:
+  case LIFESPAN_R_MOVING:
+  case LIFESPAN_R_MOVE_FAILED:
+  case LIFESPAN_R_RECORDING: return cells == 1;
+  case LIFESPAN_R_MARK:
+  case LIFESPAN_R_TYPE:
+  case LIFESPAN_R_IMAGE:
+  case LIFESPAN_R_THREAD: return cells >= 1;
+  default: return false;
+  }
+}
+
+static bool ring_event_valid(const struct drain_record *record) {
+  switch (record->kind) {
+  case LIFESPAN_R_BIRTH: {
+    uint64_t type = record->xa >> 32;
+    return record->value && type && type < DRAIN_TYPE_LIMIT;
+  }
+  case LIFESPAN_R_TASK: return true;
+  case LIFESPAN_R_MARK: return record->value <= ((uint64_t)record->cells - 1) * sizeof(struct lifespan_cell);
+  case LIFESPAN_R_RECORDING: return record->value <= 1;
+  case LIFESPAN_R_MOVED: return record->value && record->xa && record->xa <= LIFESPAN_VALUE_MASK;
+  default: return record->value;
+  }
+}
+
+void drain_ring_copy(struct lifespan_drain *d, const struct drain_ring *r, unsigned cells) {
+  for (unsigned i = 0; i < cells; i++) {
+    const struct lifespan_cell *cell = &r->cells[(r->position + i) & r->mask];
+    d->scratch[i].a = ring_load(&cell->a);
+    d->scratch[i].b = ring_load(&cell->b);
+  }
+}
+
+static void ring_switch(struct lifespan_drain *d, struct drain_ring *r) {
+  ring_use(d, r, r->next);
+  r->segment_end = r->head;
+}
+
+// Reads the event at the ring's position into r->record. False: it can't be one.
+static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uint64_t b, unsigned kind,
+                            unsigned cells) {
+  struct drain_record *record = &r->record;
+  *record = (struct drain_record){.stamp = a,
+                                  .value = lifespan_cell_value(b),
+                                  .task = r->task,
+                                  .thread = r->thread,
+                                  .slot = slot,
+                                  .kind = (uint8_t)kind,
+                                  .cells = (uint8_t)cells};
+  if (cells > 1) {
+    const struct lifespan_cell *further = &r->cells[(r->position + 1) & r->mask];
+    record->xa = ring_load(&further->a);
+    record->xb = ring_load(&further->b);
+  }
+  return ring_event_valid(record);
+}
+
+static bool ring_from_the_future(const struct lifespan_drain *d, uint64_t stamp) {
+  uint64_t now = drain_now(d->clock);
+  return stamp > now && stamp - now > d->ticks_per_second * FUTURE_SECONDS;
+}
+
+// Goes on to the next event that is stamped not later than the cut; side records before it take effect on the way.
+// NONE: the ring has no more for this round, or the event is held back.
+enum drain_next drain_ring_next(struct lifespan_drain *d, uint32_t slot, uint64_t cut) {
+  struct drain_ring *r = &d->rings[slot];
+  while (r->position != r->head) {
+    if (r->position == r->segment_end) ring_switch(d, r);
+    const struct lifespan_cell *cell = &r->cells[r->position & r->mask];
+    uint64_t a = ring_load(&cell->a), b = ring_load(&cell->b);
+    unsigned kind = lifespan_cell_kind(b), cells = lifespan_cell_count(b);
+    bool whole = ring_kind_fits(kind, cells) && cells <= r->segment_end - r->position;
+    if (whole && kind < LIFESPAN_RECORD_SIDE) {
+      if (ring_read_event(r, slot, a, b, kind, cells)) {
+        if (a <= cut) return DRAIN_NEXT_EVENT;
+        if (!ring_from_the_future(d, a)) return DRAIN_NEXT_NONE;
+      }
+      whole = false;
+    }
+    if (!whole || !drain_side_record(d, r, kind, cells)) {
+      ring_damaged(d, r);
+      break;
+    }
+    r->position += cells;
+  }
+  return DRAIN_NEXT_NONE;
+}
+
+// Ends a round: gives the consumed cells back, completes a switch of buffers.
+void drain_ring_close(struct lifespan_drain *d, uint32_t slot) {
+  struct drain_ring *r = &d->rings[slot];
+  struct lifespan_ring *shared = ring_shared(d, slot);
+  if (!r->open) return;
+  r->open = false;
+  if (r->next && (int64_t)(r->position - r->switch_at) >= 0) {
+    atomic_store_explicit(&shared->data, r->next, memory_order_relaxed);
+    atomic_store_explicit(&shared->next, 0, memory_order_release);
+    r->last_switch = r->switch_at;
+    r->switched = true;
+  }
+  r->tail = r->position;
+  if (r->position != r->start) atomic_store_explicit(&shared->tail, r->tail, memory_order_release);
+}

@@ -1,0 +1,117 @@
+// exec in the recorded process: the next image gets our variables back, so that it is recorded in a new trace. Children do not: they are told apart by
+// the process id (also after vfork). Async-signal-safe, as exec is: no allocation, the new environment lies on the stack.
+
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lifespan_recorder.h"
+#include "preload.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+extern char **environ;
+
+static bool is_recorded_process(void) {
+  const struct lifespan_preload_environment *saved = lifespan_preload_saved();
+  return saved && saved->pid == getpid();
+}
+
+static size_t count(char *const strings[]) {
+  size_t n = 0;
+  while (strings && strings[n]) n++;
+  return n;
+}
+
+#define PRELOAD_ROOM (sizeof(((struct lifespan_preload_environment *)0)->preload) + 8192)
+
+// Writes the new environment into `out` (room for count + 3) and `preload`.
+static void build(char *const envp[], char **out, char *preload) {
+  const struct lifespan_preload_environment *saved = lifespan_preload_saved();
+  size_t n = 0;
+  const char *theirs = "";
+  for (size_t i = 0; envp && envp[i]; i++) {
+    if (!strncmp(envp[i], "LD_PRELOAD=", 11)) theirs = envp[i] + 11;
+    else if (strncmp(envp[i], "LIFESPAN_SESSION=", 17)) out[n++] = envp[i];
+  }
+  const char *ours_end = strchr(saved->preload, ':');
+  size_t ours = ours_end ? (size_t)(ours_end - saved->preload) : strlen(saved->preload), more = strlen(theirs);
+  if (ours + more + 2 > PRELOAD_ROOM) more = 0;
+  memcpy(preload, saved->preload, ours);
+  if (more) preload[ours++] = ':';
+  memcpy(preload + ours, theirs, more);
+  preload[ours + more] = 0;
+  out[n++] = preload;
+  out[n++] = (char *)saved->session;
+  out[n] = NULL;
+}
+
+// The functions behind ours, looked up before the program runs: exec may be called where dlsym may not (after fork, in a signal handler).
+typedef int (*exec_function)(const char *, char *const[], char *const[]);
+static exec_function next_execve, next_execvpe;
+static int (*next_fexecve)(int, char *const[], char *const[]);
+
+__attribute__((constructor(101))) static void look_up(void) {
+  next_execve = (exec_function)dlsym(RTLD_NEXT, "execve");
+  next_execvpe = (exec_function)dlsym(RTLD_NEXT, "execvpe");
+  next_fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
+}
+
+#define WITH_OURS(envp)                                                               \
+  char **ours = (char **)(envp);                                                      \
+  if (is_recorded_process()) {                                                        \
+    ours = alloca((count(envp) + 3) * sizeof *ours);                                  \
+    build((envp), ours, alloca(PRELOAD_ROOM));                                        \
+  }
+
+static int execute(exec_function next, const char *path, char *const argv[], char *const envp[]) {
+  if (!next) return errno = ENOSYS, -1; // another library's constructor runs an exec before ours has run
+  WITH_OURS(envp);
+  return next(path, argv, ours);
+}
+
+EXPORTED int execve(const char *path, char *const argv[], char *const envp[]) { return execute(next_execve, path, argv, envp); }
+EXPORTED int execv(const char *path, char *const argv[]) { return execute(next_execve, path, argv, environ); }
+EXPORTED int execvp(const char *file, char *const argv[]) { return execute(next_execvpe, file, argv, environ); }
+EXPORTED int execvpe(const char *file, char *const argv[], char *const envp[]) { return execute(next_execvpe, file, argv, envp); }
+
+EXPORTED int fexecve(int descriptor, char *const argv[], char *const envp[]) {
+  if (!next_fexecve) return errno = ENOSYS, -1;
+  WITH_OURS(envp);
+  return next_fexecve(descriptor, argv, ours);
+}
+
+// The list forms: the arguments are gathered on the stack.
+#define GATHER(first)                                                                 \
+  va_list arguments, again;                                                           \
+  va_start(arguments, first);                                                         \
+  va_copy(again, arguments);                                                          \
+  size_t length = 1;                                                                  \
+  while (va_arg(again, const char *)) length++;                                       \
+  va_end(again);                                                                      \
+  char **argv = alloca((length + 1) * sizeof *argv);                                  \
+  argv[0] = (char *)(first);                                                          \
+  for (size_t i = 1; i <= length; i++) argv[i] = va_arg(arguments, char *);
+
+EXPORTED int execl(const char *path, const char *first, ...) {
+  GATHER(first)
+  va_end(arguments);
+  return execute(next_execve, path, argv, environ);
+}
+EXPORTED int execlp(const char *file, const char *first, ...) {
+  GATHER(first)
+  va_end(arguments);
+  return execute(next_execvpe, file, argv, environ);
+}
+EXPORTED int execle(const char *path, const char *first, ...) {
+  GATHER(first)
+  char *const *envp = va_arg(arguments, char *const *);
+  va_end(arguments);
+  return execute(next_execve, path, argv, envp);
+}

@@ -1,0 +1,131 @@
+// Installs the hooks of hook_table.h and tests them on the thread that installs. Called by lifecycle.c.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "detour.h"
+#include "hook_table.h"
+#include "record.h"
+#include "runtime_layout.h"
+#include "tracked.h"
+
+#define DECLARE(name, symbol, group, needed) \
+  extern void *lifespan_original_##name;     \
+  extern char lifespan_hook_##name[];
+#pragma GCC visibility push(hidden)
+LIFESPAN_HOOKS(DECLARE)
+DECLARE(destroyTask, , , )
+DECLARE(free, , , )
+bool lifespan_pointers_start(void);
+#pragma GCC visibility pop
+
+struct hook {
+  const char *name;
+  const char *symbol;
+  void *replacement;
+  void **original;
+  enum lifespan_hook_group group;
+  bool needed;
+  bool installed;
+};
+#define ENTRY(name, symbol, group, needed) {#name, #symbol, lifespan_hook_##name, &lifespan_original_##name, group, needed, false},
+static struct hook hooks[] = {LIFESPAN_HOOKS(ENTRY)};
+#define COUNT (sizeof hooks / sizeof *hooks)
+#define EXTRA 2u // destroyTask, free
+
+static void not_complete(const char *what, const char *why) {
+  struct lifespan_map *map = lifespan_process.map;
+  if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return; // the first reason stands
+  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
+  snprintf(map->capture_reason, sizeof map->capture_reason, "%s: %s", what, why);
+}
+
+// Destroys a task; local in libswift_Concurrency, found in the metadata of tasks.
+static void *destroy_task_entry(void) {
+  void **metadata = lifespan_symbol("_swift_concurrency_debug_asyncTaskMetadata");
+  return metadata && *metadata ? ((void **)*metadata)[-2] : NULL;
+}
+
+static bool wanted(const struct hook *hook, bool refcounts, bool memory) {
+  if (hook->installed) return false;
+  if (hook->group == LIFESPAN_HOOK_REFCOUNT) return refcounts;
+  if (hook->group == LIFESPAN_HOOK_MEMORY) return memory;
+  return true;
+}
+
+// No code could be changed: the runtime's data pointers, where free() is interposed and shows the deaths.
+bool lifespan_hooks_fall_back(void) {
+  struct lifespan_map *map = lifespan_process.map;
+  if (map->door != LIFESPAN_DOOR_PRELOAD || lifespan_process.free_elsewhere || !lifespan_pointers_start()) return false;
+  snprintf(map->capture_reason, sizeof map->capture_reason,
+           "this system forbids changing code: objects die when their memory is freed, tasks and reference counts are not seen");
+  lifespan_process.pointer_mode = true;
+  return true;
+}
+
+bool lifespan_hooks_start(bool one_thread) {
+  static bool destroy_installed, free_installed;
+  struct lifespan_detour list[COUNT + EXTRA] = {0};
+  struct hook *of[COUNT + EXTRA] = {0};
+  unsigned count = 0;
+  bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
+  bool linked = lifespan_process.map->door == LIFESPAN_DOOR_LINKED;
+  for (unsigned i = 0; i < COUNT; i++) {
+    if (!wanted(&hooks[i], refcounts, linked || lifespan_process.free_elsewhere)) continue;
+    of[count] = &hooks[i];
+    list[count++] = (struct lifespan_detour){hooks[i].name, lifespan_symbol(hooks[i].symbol), hooks[i].replacement, hooks[i].original, NULL, false};
+  }
+  unsigned destroy = count;
+  if (!destroy_installed)
+    list[count++] = (struct lifespan_detour){"destroyTask", destroy_task_entry(), lifespan_hook_destroyTask, &lifespan_original_destroyTask, NULL, false};
+  unsigned release = count;
+  if (!free_installed && lifespan_process.free_entry)
+    list[count++] = (struct lifespan_detour){"free", lifespan_process.free_entry, lifespan_hook_free, &lifespan_original_free, NULL, false};
+  if (!count) return true;
+  bool any = lifespan_detours_install(list, count, one_thread) != 0;
+  for (unsigned i = 0; i < count; i++) {
+    struct hook *hook = of[i];
+    if (hook) hook->installed = list[i].installed;
+    if (list[i].refused) not_complete(list[i].name, list[i].refused);
+    else if (hook && hook->needed && !list[i].installed && !lifespan_symbol(hook->symbol) && hook->group == LIFESPAN_HOOK_LIFE)
+      not_complete(hook->symbol, "not found in this runtime");
+  }
+  if (destroy < count && destroy < release) destroy_installed = list[destroy].installed;
+  if (release < count) free_installed = list[release].installed;
+  return any || hooks[0].installed || lifespan_hooks_fall_back();
+}
+
+// ---- Self-test ------------------------------------------------------------------------------------------------------------
+
+static __attribute__((swiftcall)) void destroy_probe(__attribute__((swift_context)) void *object) {
+  void (*deallocate)(void *, size_t, size_t) = (void (*)(void *, size_t, size_t))lifespan_symbol("swift_deallocObject");
+  deallocate(object, 32, 15);
+}
+
+// A heap object of a metadata of our own goes through the runtime's entries once; the hooks must see it.
+bool lifespan_self_test(bool refcounts) {
+  static struct {
+    void *destroy;
+    void *witnesses;
+    uint64_t kind;
+    uint64_t offset;
+  } metadata = {.kind = SWIFT_KIND_HEAP_LOCAL};
+  metadata.destroy = (void *)destroy_probe;
+  void *(*allocate)(const void *, size_t, size_t) = (void *(*)(const void *, size_t, size_t))lifespan_symbol("swift_allocObject");
+  void *(*retain)(void *) = (void *(*)(void *))lifespan_symbol("swift_retain");
+  void (*release)(void *) = (void (*)(void *))lifespan_symbol("swift_release");
+  if (!allocate || !retain || !release) return false;
+  lifespan_self_test_counts = (struct lifespan_self_test){0};
+  uint32_t was = lifespan_local.inside;
+  lifespan_local.inside = 3;
+  void *object = allocate(&metadata.kind, 32, 15);
+  retain(object);
+  release(object);
+  release(object);
+  lifespan_local.inside = was;
+  const struct lifespan_self_test *seen = &lifespan_self_test_counts;
+  if (lifespan_process.pointer_mode) return seen->births == 1; // deaths come by free()
+  if (seen->births != 1 || seen->deaths != 1) return false;
+  return !refcounts || (seen->retains == 1 && seen->releases == 2);
+}

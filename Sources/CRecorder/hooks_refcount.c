@@ -1,0 +1,78 @@
+// Hooks of retain and release. Those that end in a tail jump record before the call; loads record after it, when the result is known.
+
+#include "hook_table.h"
+#include "record.h"
+
+#define ORIGINAL(name) void *lifespan_original_##name
+#define FRAME_POINTER __attribute__((noinline))
+#define RETAINED(object, amount, flavour, known) lifespan_record_refcount(LIFESPAN_R_RETAIN, (object), (amount), (flavour), (known), LIFESPAN_CALLER)
+#define RELEASED(object, amount, flavour, known) lifespan_record_refcount(LIFESPAN_R_RELEASE, (object), (amount), (flavour), (known), LIFESPAN_CALLER)
+
+typedef void *(*one)(void *object);
+typedef void *(*many)(void *object, uint32_t amount);
+
+#define ONE_HOOK(name, event)                                                                  \
+  ORIGINAL(name);                                                                              \
+  FRAME_POINTER void *lifespan_hook_##name(void *object) {                                     \
+    if (lifespan_on()) event(object, 1, LIFESPAN_REF_STRONG, true);                            \
+    __attribute__((musttail)) return ((one)lifespan_original_##name)(object);                  \
+  }
+#define MANY_HOOK(name, event)                                                                 \
+  ORIGINAL(name);                                                                              \
+  FRAME_POINTER void *lifespan_hook_##name(void *object, uint32_t amount) {                    \
+    if (lifespan_on()) event(object, amount, LIFESPAN_REF_STRONG, true);                       \
+    __attribute__((musttail)) return ((many)lifespan_original_##name)(object, amount);         \
+  }
+ONE_HOOK(retain, RETAINED)
+ONE_HOOK(release, RELEASED)
+ONE_HOOK(nonatomic_retain, RETAINED)
+ONE_HOOK(nonatomic_release, RELEASED)
+MANY_HOOK(retain_n, RETAINED)
+MANY_HOOK(release_n, RELEASED)
+MANY_HOOK(nonatomic_retain_n, RETAINED)
+MANY_HOOK(nonatomic_release_n, RELEASED)
+
+// The last release of an object whose deinit the compiler calls itself.
+ORIGINAL(setDeallocating);
+FRAME_POINTER void lifespan_hook_setDeallocating(void *object) {
+  if (lifespan_on()) RELEASED(object, 1, LIFESPAN_REF_DEVIRTUALISED, true);
+  __attribute__((musttail)) return ((void (*)(void *))lifespan_original_setDeallocating)(object);
+}
+
+// Loads that may give nothing: the result is what was retained.
+#define LOAD_HOOK(name, flavour)                                                               \
+  ORIGINAL(name);                                                                              \
+  FRAME_POINTER void *lifespan_hook_##name(void *reference) {                                  \
+    void *object = ((one)lifespan_original_##name)(reference);                                 \
+    if (lifespan_on() && object) RETAINED(object, 1, flavour, false);                          \
+    return object;                                                                             \
+  }
+LOAD_HOOK(tryRetain, LIFESPAN_REF_TRY)
+LOAD_HOOK(weakLoadStrong, LIFESPAN_REF_WEAK_LOAD)
+LOAD_HOOK(weakTakeStrong, LIFESPAN_REF_WEAK_LOAD)
+LOAD_HOOK(unownedRetainStrong, LIFESPAN_REF_UNOWNED_LOAD)
+LOAD_HOOK(nonatomic_unownedRetainStrong, LIFESPAN_REF_UNOWNED_LOAD)
+
+// These return nothing: the argument is what was retained (the runtime traps when it is dead).
+#define AND_RELEASE_HOOK(name)                                                                 \
+  ORIGINAL(name);                                                                              \
+  FRAME_POINTER void lifespan_hook_##name(void *object) {                                      \
+    ((void (*)(void *))lifespan_original_##name)(object);                                      \
+    if (lifespan_on()) RETAINED(object, 1, LIFESPAN_REF_UNOWNED_LOAD, false);                  \
+  }
+AND_RELEASE_HOOK(unownedRetainStrongAndRelease)
+AND_RELEASE_HOOK(nonatomic_unownedRetainStrongAndRelease)
+
+// Releases the old box when it makes a new one.
+struct pair {
+  void *first, *second;
+};
+typedef struct pair (*make_unique)(void **buffer, const void *type, size_t alignment_mask);
+
+ORIGINAL(makeBoxUnique);
+FRAME_POINTER struct pair lifespan_hook_makeBoxUnique(void **buffer, const void *type, size_t alignment_mask) {
+  void *old = *buffer;
+  struct pair box = ((make_unique)lifespan_original_makeBoxUnique)(buffer, type, alignment_mask);
+  if (lifespan_on() && box.first != old) RELEASED(old, 1, LIFESPAN_REF_STRONG, false);
+  return box;
+}

@@ -1,0 +1,303 @@
+// The load map kept: start, refresh, and what the dynamic linker's notification leads to. Compares what the loader shows
+// with what is known, tells the sink, compiles rows and publishes a new table. Called by the recorder outside hooks, and by
+// the notification (images_notify.c) under the dynamic linker's lock; no malloc in either.
+//
+// Locks: `writer` is the innermost. Nothing of the dynamic linker is called while it is held, so the order is always the
+// linker's own locks, then ours, whoever begins.
+#define _GNU_SOURCE
+#include "images.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unwind.h"
+#include "unwind_bounds.h"
+
+#pragma weak dlsym // static executables have none
+
+struct image {
+  bool used, seen, elsewhere;
+  uint32_t id;
+  struct images_elf elf;
+  const void *headers;
+  size_t header_count;
+  struct rows_builder rows; // rows NULL: none
+};
+
+// Rows of images that are gone: the same image takes them again, and another image takes the memory when there are many.
+struct retired {
+  uint64_t fingerprint;
+  struct rows_builder rows;
+};
+#define RETIRED_MAX 64u
+#define RETIRED_KEPT 16u
+
+static struct {
+  struct image *images; // IMAGES_MAX
+  uint32_t used, next_id, epoch;
+  struct retired retired[RETIRED_MAX];
+  uint32_t retired_count;
+  lifespan_image_sink sink;
+  void *context;
+  struct images_look notified; // the notification's own list
+  pid_t pid;
+  bool follows;
+  int (*find_object)(void *, void *); // _dl_find_object
+  char path[PATH_MAX + 64];
+} map;
+
+static _Atomic int writer;               // process id of the holder
+static _Atomic uint64_t notifications;   // so that a refresh sees that its list is older than the table
+static _Atomic uint32_t missed;
+
+static void lock(void) {
+  int me = getpid(), holder = 0;
+  // In a fork child a holder of the parent is gone for good; its tables were never shown half done.
+  while (!atomic_compare_exchange_strong(&writer, &holder, me)) {
+    if (holder && holder != me && atomic_compare_exchange_strong(&writer, &holder, me)) return;
+    holder = 0;
+    sched_yield();
+  }
+}
+static void unlock(void) { atomic_store_explicit(&writer, 0, memory_order_release); }
+
+// ---- Rows ------------------------------------------------------------------------------------------------------------
+
+static void retire(struct image *image) {
+  if (!image->rows.rows || map.retired_count == RETIRED_MAX) return; // beyond that they stay mapped for nobody
+  map.retired[map.retired_count++] = (struct retired){image->elf.fingerprint, image->rows};
+}
+
+static void take_retired(uint32_t index) {
+  memmove(&map.retired[index], &map.retired[index + 1], (map.retired_count - index - 1) * sizeof map.retired[0]);
+  map.retired_count--;
+}
+
+static struct rows_builder rows_for(const struct images_elf *elf) {
+  struct rows_builder rows = {0};
+  for (uint32_t i = 0; i < map.retired_count && elf->build_id_length; i++) {
+    if (map.retired[i].fingerprint != elf->fingerprint) continue;
+    rows = map.retired[i].rows;
+    take_retired(i);
+    return rows;
+  }
+  if (!rows_compile(&elf->source, &rows)) return (struct rows_builder){0};
+  for (uint32_t i = 0; map.retired_count > RETIRED_KEPT && i < map.retired_count; i++) {
+    struct rows_builder old = map.retired[i].rows;
+    if (old.room < rows.count) continue;
+    // Taken out of the table with an earlier sequence number: who still reads it will see that and read again.
+    memcpy(old.rows, rows.rows, rows.count * sizeof *rows.rows);
+    old.count = rows.count;
+    munmap(rows.rows, rows_bytes(rows.room));
+    take_retired(i);
+    return old;
+  }
+  return rows;
+}
+
+// ---- Reconcile ---------------------------------------------------------------------------------------------------------
+
+static void tell(const struct image *image, int op, const char *path) {
+  if (!map.sink) return;
+  const struct images_elf *elf = &image->elf;
+  map.sink(map.context, image->id, op, map.epoch, elf->bias, elf->start, elf->end, elf->build_id, elf->build_id_length,
+           path);
+}
+
+static struct image *find(const struct images_elf *elf) {
+  for (uint32_t i = 0; i < map.used; i++) {
+    struct image *image = &map.images[i];
+    if (image->used && image->elf.start == elf->start && image->elf.fingerprint == elf->fingerprint) return image;
+  }
+  return NULL;
+}
+
+static struct image *add(void) {
+  uint32_t i = 0;
+  while (i < map.used && map.images[i].used) i++;
+  if (i == IMAGES_MAX) return NULL;
+  if (i == map.used) map.used++;
+  return &map.images[i];
+}
+
+static void publish(bool unloaded) {
+  struct images_entry *entries = images_table_hidden();
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < map.used; i++) {
+    const struct image *image = &map.images[i];
+    if (!image->used) continue;
+    uint32_t at = count++;
+    for (; at && entries[at - 1].start > image->elf.start; at--) entries[at] = entries[at - 1];
+    const struct rows_source *source = &image->elf.source;
+    entries[at] = (struct images_entry){.start = image->elf.start, .end = image->elf.end, .rows = image->rows.rows,
+                                        .row_count = (uint32_t)image->rows.count, .id = image->id,
+                                        .header = source->header, .header_end = source->header_end};
+    memcpy(entries[at].reads, source->reads, source->read_count * sizeof source->reads[0]);
+  }
+  images_table_publish(count, map.epoch, unloaded);
+}
+
+// Marks what is still there, removes the rest. Gives the number of images removed.
+static uint32_t sweep(const struct images_look *look, uint32_t *fresh) {
+  uint32_t gone = 0;
+  struct images_elf elf;
+  for (uint32_t i = 0; i < map.used; i++) map.images[i].seen = map.images[i].elsewhere && !look->everywhere;
+  for (uint32_t i = 0; i < look->count; i++) {
+    const struct images_found *f = &look->found[i];
+    struct image *image = images_read_elf(f->bias, f->headers, f->header_count, &elf) ? find(&elf) : NULL;
+    if (image) image->seen = true;
+    else *fresh += 1;
+  }
+  for (uint32_t i = 0; i < map.used; i++) gone += map.images[i].used && !map.images[i].seen;
+  return gone;
+}
+
+// The whole comparison. With `writer` held. The sink hears of a change before the table shows its epoch.
+static void reconcile(const struct images_look *look) {
+  uint32_t fresh = 0, gone = sweep(look, &fresh);
+  struct images_elf elf;
+  if (!fresh && !gone) return;
+  map.epoch++;
+  for (uint32_t i = 0; i < map.used; i++) {
+    struct image *image = &map.images[i];
+    if (!image->used || image->seen) continue;
+    tell(image, 0, "");
+    image->used = false;
+  }
+  if (gone) {
+    publish(true); // before their rows can be given to anybody
+    for (uint32_t i = 0; i < map.used; i++) {
+      if (!map.images[i].used && map.images[i].rows.rows) retire(&map.images[i]);
+      if (!map.images[i].used) map.images[i].rows = (struct rows_builder){0};
+    }
+  }
+  bool added = false;
+  for (uint32_t i = 0; i < look->count; i++) {
+    const struct images_found *f = &look->found[i];
+    if (!images_read_elf(f->bias, f->headers, f->header_count, &elf) || find(&elf)) continue;
+    struct image *image = add();
+    if (!image) break;
+    images_path(f->name, f->executable, elf.start, map.path, sizeof map.path);
+    images_read_sections(map.path, &elf);
+    *image = (struct image){.used = true, .seen = true, .elsewhere = f->elsewhere, .id = ++map.next_id, .elf = elf,
+                            .headers = f->headers, .header_count = f->header_count, .rows = rows_for(&elf)};
+    tell(image, 1, map.path);
+    added = true;
+  }
+  if (added) publish(false);
+}
+
+// ---- Looks -------------------------------------------------------------------------------------------------------------
+
+static int collect(struct dl_phdr_info *info, size_t size, void *context) {
+  struct images_look *look = context;
+  (void)size;
+  if (look->count == IMAGES_MAX) return 1;
+  bool executable = look->count == 0; // the dynamic linker shows the program first
+  look->found[look->count++] = (struct images_found){info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
+                                                     info->dlpi_name, executable, false};
+  return 0;
+}
+
+// The kernel's own image: some static programs do not list it.
+static void collect_vdso(struct images_look *look) {
+  uintptr_t start = getauxval(AT_SYSINFO_EHDR);
+  size_t count = 0;
+  const ElfW(Phdr) *headers = start ? images_probe_headers(start, &count) : NULL;
+  for (uint32_t i = 0; i < look->count; i++)
+    if (look->found[i].headers == headers) return;
+  uintptr_t bias = start;
+  for (size_t i = 0; headers && i < count; i++)
+    if (headers[i].p_type == PT_LOAD) bias = start - headers[i].p_vaddr;
+  if (headers && look->count < IMAGES_MAX)
+    look->found[look->count++] = (struct images_found){bias, headers, count, "", false, false};
+}
+
+static bool make_look(struct images_look *look) {
+  size_t bytes = IMAGES_MAX * sizeof *look->found;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  *look = (struct images_look){memory == MAP_FAILED ? NULL : memory, 0, false};
+  return look->found != NULL;
+}
+
+static void look_again(void) {
+  struct images_look look;
+  if (!map.images || !make_look(&look)) return;
+  for (unsigned tries = 0; tries < 16; tries++) {
+    uint64_t before = atomic_load(&notifications);
+    look.count = 0;
+    dl_iterate_phdr(collect, &look);
+    collect_vdso(&look);
+    lock();
+    bool current = atomic_load(&notifications) == before;
+    if (current) reconcile(&look);
+    unlock();
+    if (current) break;
+  }
+  munmap(look.found, IMAGES_MAX * sizeof *look.found);
+}
+
+static bool known(uintptr_t bias, uintptr_t dynamic, struct images_found *found) {
+  for (uint32_t i = 0; i < map.used; i++) {
+    const struct image *image = &map.images[i];
+    if (!image->used || image->elf.bias != bias || dynamic < image->elf.start || dynamic >= image->elf.end) continue;
+    *found = (struct images_found){.bias = bias, .headers = image->headers, .header_count = image->header_count,
+                                   .executable = image->id == 1};
+    return true;
+  }
+  return false;
+}
+
+// In place of the dynamic linker's r_brk, under its lock. Fork children are not followed: the recorder is off in them.
+static void notified(void) {
+  int saved = errno;
+  if (images_notify_consistent() && getpid() == map.pid) {
+    lock();
+    atomic_fetch_add(&notifications, 1);
+    map.notified.count = 0;
+    map.notified.everywhere = true;
+    images_notify_look(&map.notified, known);
+    collect_vdso(&map.notified);
+    reconcile(&map.notified);
+    unlock();
+  }
+  errno = saved;
+}
+
+bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context) {
+  if (map.images) return true;
+  unwind_bounds_start();
+  size_t bytes = IMAGES_MAX * sizeof(struct image);
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED || !images_table_start() || !make_look(&map.notified)) return false;
+  map.sink = sink;
+  map.context = context;
+  map.pid = getpid();
+  map.find_object = dlsym ? (int (*)(void *, void *))dlsym(RTLD_DEFAULT, "_dl_find_object") : NULL;
+  map.images = memory;
+  look_again();
+  map.follows = follow && images_notify_install(notified);
+  bool any = false;
+  for (uint32_t i = 0; i < map.used; i++) any |= map.images[i].rows.rows != NULL;
+  return any;
+}
+
+// glibc 2.35 and later answer from a hook which image an address lies in; so code that is in none (JIT) asks for nothing.
+void images_missed(uintptr_t pc) {
+  struct { uintptr_t words[16]; } result; // struct dl_find_object is 88 bytes
+  if (!map.images || atomic_load_explicit(&missed, memory_order_relaxed)) return;
+  if (map.find_object && map.find_object((void *)pc, &result)) return;
+  atomic_store_explicit(&missed, 1, memory_order_relaxed);
+}
+
+void lifespan_images_refresh(void) {
+  bool needed = atomic_exchange_explicit(&missed, 0, memory_order_relaxed);
+  if (needed || !map.follows) look_again();
+}

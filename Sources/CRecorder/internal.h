@@ -1,0 +1,181 @@
+// What the recorder's files share: the on/off word, the thread state, the clock. Included by CRecorder's own files only.
+#ifndef LIFESPAN_INTERNAL_H
+#define LIFESPAN_INTERNAL_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lifespan_map.h"
+#include "lifespan_recorder.h"
+#include "unwind.h"
+
+#pragma GCC visibility push(hidden)
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+
+// ---- Process state ----------------------------------------------------------------------------------------------
+// One page of its own, wiped in a fork child (MADV_WIPEONFORK): a child is off in its first instruction.
+struct lifespan_switch {
+  volatile uint32_t on; // hooks record
+};
+extern struct lifespan_switch *lifespan_switch_page; // never NULL: a page of zeroes before the start
+static inline bool lifespan_on(void) { return LIKELY(lifespan_switch_page->on != 0); }
+
+struct lifespan_process {
+  struct lifespan_map *map;
+  bool (*on_full)(void *);
+  void *on_full_context;
+  uint32_t tsc;          // clock is the time stamp counter
+  uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
+  bool pointer_mode;     // births by the runtime's data pointers, deaths by free() (hooks_pointer.c)
+  bool free_elsewhere;   // the program brings an allocator of its own: free() is not ours to interpose
+  void *free_entry;      // free() to be detoured, NULL: it is interposed, or only tracked types are recorded
+  _Atomic uint32_t unload_epoch; // load-map epoch of the last unload: stack nodes older than it are not reused
+};
+extern struct lifespan_process lifespan_process;
+
+// ---- Thread state -----------------------------------------------------------------------------------------------
+// Lies in memory of the recorder's own, one for each ring slot; reached by one thread-local pointer.
+struct lifespan_thread {
+  struct lifespan_ring *ring;
+  struct lifespan_cell *cells; // current buffer
+  uint64_t mask;               // its cells - 1
+  uint64_t head;               // next cell
+  uint64_t limit;              // head may come up to here without a look at the consumer
+  uint64_t switch_at;          // cells below it lie in an older buffer
+  uint64_t dead_beat;          // consumer_beat at which the consumer was found dead; 0 = alive
+  uint64_t task;               // task id written last
+  const void *dying;           // object whose memory is about to be freed below us: its free() is no event
+  uint32_t slot, number;
+  uint32_t checks;             // stacks until the next comparison with the reference
+  volatile uint32_t pending_mark; // a mark signal came inside a hook
+  char scratch[2][4096];       // texts at the first sight of a type: a hook may use little stack
+  struct lifespan_walk walk;
+};
+
+struct lifespan_local {
+  struct lifespan_thread *thread;
+  volatile uint32_t inside; // our own code runs: hooks pass on
+};
+extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
+#define LIFESPAN_NAMING 2u // `inside` while the runtime names a type for us: what it allocates is nobody's event
+
+// Enters our code: the thread's state, or NULL when hooks must pass on (off, inside already (counted), no ring to be had). Everything between
+// enter and leave is ours: no original function runs there.
+struct lifespan_thread *lifespan_enter_slow(void);
+static inline struct lifespan_thread *lifespan_enter(void) {
+  struct lifespan_local *local = &lifespan_local;
+  if (UNLIKELY(local->inside || !local->thread)) return lifespan_enter_slow();
+  local->inside = 1;
+  __asm__ volatile("" ::: "memory");
+  return local->thread;
+}
+void lifespan_leave_slow(struct lifespan_thread *thread);
+static inline void lifespan_leave(struct lifespan_thread *thread) {
+  __asm__ volatile("" ::: "memory");
+  if (UNLIKELY(thread->pending_mark)) lifespan_leave_slow(thread);
+  lifespan_local.inside = 0;
+}
+bool lifespan_threads_start(void);
+
+// ---- Clock ------------------------------------------------------------------------------------------------------
+uint64_t lifespan_monotonic_ns(void);
+static inline uint64_t lifespan_stamp_ordered(void) { // births and deaths: waits for what was issued before it
+#if defined(__x86_64__)
+  if (LIKELY(lifespan_process.tsc)) {
+    unsigned low, high, aux;
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
+    return (uint64_t)high << 32 | low;
+  }
+#endif
+  return lifespan_monotonic_ns();
+}
+static inline uint64_t lifespan_stamp(void) { // between a birth and a death by the language's own rules
+#if defined(__x86_64__)
+  if (LIKELY(lifespan_process.tsc)) {
+    unsigned low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
+    return (uint64_t)high << 32 | low;
+  }
+#endif
+  return lifespan_monotonic_ns();
+}
+
+// ---- Ring (ring.c) ------------------------------------------------------------------------------------------------
+// Reserve, fill, publish, in order. Reserve returns false when the record is lost (counted by the caller's kind).
+enum lifespan_loss { LIFESPAN_LOSS_BIRTH, LIFESPAN_LOSS_DEATH, LIFESPAN_LOSS_OTHER };
+bool lifespan_ring_make_room(struct lifespan_thread *thread, unsigned cells, enum lifespan_loss loss);
+static inline bool lifespan_ring_reserve(struct lifespan_thread *thread, unsigned cells, enum lifespan_loss loss) {
+  if (LIKELY(thread->head + cells <= thread->limit)) return true;
+  return lifespan_ring_make_room(thread, cells, loss);
+}
+static inline void lifespan_ring_put(struct lifespan_thread *thread, unsigned index, uint64_t a, uint64_t b) {
+  struct lifespan_cell *cell = &thread->cells[(thread->head + index) & thread->mask];
+  cell->a = a;
+  cell->b = b;
+}
+static inline void lifespan_ring_publish(struct lifespan_thread *thread, unsigned cells) {
+  thread->head += cells;
+  atomic_store_explicit(&thread->ring->head, thread->head, memory_order_release);
+}
+// A record of two leading cells at most and `length` bytes of text after `fixed` cells. Truncates at 255 cells.
+bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_cell *fixed, unsigned fixed_cells, const char *text, size_t length,
+                        enum lifespan_loss loss);
+void lifespan_ring_bind(struct lifespan_thread *thread); // after the slot was claimed
+
+// ---- Types (types.c) ----------------------------------------------------------------------------------------------
+#define LIFESPAN_TYPE_NONE 0u
+struct lifespan_type {
+  uint32_t id;    // 0: ignored
+  uint32_t flags; // LIFESPAN_TYPE_*
+};
+bool lifespan_types_start(void);
+// The type of an object at its birth; classified and named at first sight. In hooks, with the guard held.
+struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, const void *object, uintptr_t caller);
+// The type of a metadata that a birth has shown; id 0 when none has. In hooks. One table look-up.
+struct lifespan_type lifespan_type_known(const void *metadata);
+// A pseudo type by name (tasks, tokens). In hooks.
+uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, uint32_t kind, const char *name, size_t length);
+
+// ---- Stacks (stacks.c) ----------------------------------------------------------------------------------------------
+bool lifespan_stacks_start(void);
+uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+// The caller's frame as seen from a hook that keeps a frame pointer.
+#define LIFESPAN_CALLER_STACK(thread)                                                                    \
+  lifespan_stack((thread), (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
+                 *(uintptr_t *)__builtin_frame_address(0))
+
+// ---- Tasks (tasks.c) ------------------------------------------------------------------------------------------------
+void lifespan_tasks_start(void);
+void lifespan_task_note(struct lifespan_thread *thread); // writes "task is now N" when it differs
+uint64_t lifespan_task_id(const void *task);
+void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
+
+// ---- Hooks (hooks.c, detour_*.c) --------------------------------------------------------------------------------------
+// Installs all hooks of the table. False: none; the reason is written to map->capture_reason.
+bool lifespan_hooks_start(bool one_thread);
+bool lifespan_hooks_fall_back(void); // to pointer mode; false: not possible here
+void lifespan_record_free(const void *address);  // a free() that no hook above announced
+bool lifespan_free_is_event(const void *address); // whether the block looks like an object of a known type
+// realloc of a block that looks like an object: before the call (true: the other must follow), and after it (to = NULL: it failed).
+bool lifespan_record_moving(const void *address);
+void lifespan_record_moved(const void *from, const void *to, uint64_t size);
+
+// ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
+// Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.
+void *lifespan_symbol(const char *name);
+// malloc and free of an allocator that is linked into a static executable, NULL: none. After lifespan_recorder_runtime.
+void *lifespan_executable_malloc(void);
+void *lifespan_executable_free(void);
+// The runtime names a type on this thread just now, on our behalf.
+static inline bool lifespan_is_naming(void) { return lifespan_local.inside == LIFESPAN_NAMING; }
+
+#pragma GCC visibility pop
+#endif

@@ -1,1 +1,0 @@
-#include "lifespan_recorder.h"

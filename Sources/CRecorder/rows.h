@@ -1,0 +1,98 @@
+// Compact unwind rows: what `.eh_frame` says of each return address, in 8 bytes, compiled when an image is loaded.
+// Made by rows_compile.c (with rows_cfi.c and rows_gap.c), kept by images.c, read by the walk through images_table.c.
+#ifndef LIFESPAN_ROWS_H
+#define LIFESPAN_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+// How to find the canonical frame address (CFA: the stack pointer before the call that made the frame). The return
+// address lies at CFA - 8 except in a signal frame.
+enum rows_kind {
+  ROWS_NONE = 0,   // not known: the walk stops
+  ROWS_SP = 1,     // CFA = rsp + 8 * cfa
+  ROWS_FP = 2,     // CFA = rbp + 8 * cfa
+  ROWS_DRAP = 3,   // CFA = *(rbp + 8 * cfa), caller's rbp at [rbp]: functions that realign the stack
+  ROWS_PLT = 4,    // CFA = rsp + 8, and 8 more from byte `cfa` of each 16 on
+  ROWS_SIGNAL = 5, // rsp points at a ucontext: CFA = *(rsp + 8 * cfa), registers from it
+  ROWS_END = 6,    // outermost function
+};
+
+struct rows_row {
+  uint32_t pc;  // offset from the image's start; the row holds up to the next one
+  int16_t cfa;
+  int8_t fp;    // caller's rbp lies at CFA + 8 * fp; 0: rbp is still the caller's
+  uint8_t kind; // enum rows_kind
+};
+_Static_assert(sizeof(struct rows_row) == 8, "row");
+
+#define ROWS_TEXTS 4u
+#define ROWS_READS 6u
+struct rows_span {
+  uintptr_t start, end; // absolute
+  bool writable;
+};
+
+// Where an image's unwind information lies in this process.
+struct rows_source {
+  uintptr_t base;                      // what row offsets count from
+  uintptr_t header;                    // .eh_frame_hdr, 0 none
+  uintptr_t header_end;
+  struct rows_span texts[ROWS_TEXTS];  // where code lies, ascending
+  unsigned text_count;
+  bool exact;                          // texts are sections of code; else segments, with constants among the code
+  struct rows_span reads[ROWS_READS];  // readable segments: all that may be read
+  unsigned read_count;
+};
+
+struct rows_builder {
+  struct rows_row *rows;
+  size_t count, room;
+  bool failed; // no memory: the result is not to be used
+};
+
+// Adds a row, merged with an equal one before it.
+void rows_put(struct rows_builder *builder, uint32_t pc, struct rows_row row);
+
+// One frame description: appends its rows. Gives its range. False: malformed, skip it.
+struct rows_fde {
+  uintptr_t begin, end;
+};
+struct rows_cie;
+bool rows_cfi(const struct rows_source *source, uintptr_t fde, struct rows_cie *cache, struct rows_builder *builder,
+              struct rows_fde *out);
+
+// Code without frame descriptions: appends rows for [from, to) by following the height of the stack. `scratch` holds
+// ROWS_SCRATCH bytes for each byte of the range.
+#define ROWS_SCRATCH 16u
+void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struct rows_builder *builder);
+
+// Compiles all rows of an image. Outside hooks, one thread at a time; memory by mmap. False: no frame descriptions, or no
+// memory. The builder's rows are a mapping of rows_bytes(room) that the caller owns.
+bool rows_compile(const struct rows_source *source, struct rows_builder *builder);
+size_t rows_bytes(size_t room);
+
+// End of the readable segment that holds [address, address + bytes), 0 if none does.
+uintptr_t rows_readable(const struct rows_source *source, uintptr_t address, size_t bytes);
+
+// Little pieces of DWARF, bounded by `end`. `*at` moves on; on a truncated value it becomes `end`.
+uint64_t rows_uleb(const uint8_t **at, const uint8_t *end);
+int64_t rows_sleb(const uint8_t **at, const uint8_t *end);
+// An encoded pointer (DW_EH_PE_*); `data` is the base of datarel. False: encoding not known or truncated.
+bool rows_pointer(const uint8_t **at, const uint8_t *end, unsigned encoding, uintptr_t data, uintptr_t *value);
+
+// State kept from one FDE to the next: most share their CIE.
+struct rows_cie {
+  uintptr_t address; // 0 none
+  const uint8_t *program, *program_end;
+  uint64_t code_align;
+  int64_t data_align;
+  uint8_t encoding;
+  bool augmented, signal;
+};
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,120 @@
+// Stacks: a parents-first tree of return addresses. A walk gives frames root first with how many are unchanged; only the changed ones are looked
+// up, in a lock-free hash of (parent, return address). A new node's record is published in the ring before its id can be seen. In hooks.
+
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "internal.h"
+#include "levels.h"
+
+#define MOST_NODES (1u << 23)
+#define ROOT_KEY 0xffffff00u // | label: the parent key of a root-most node
+#define CHECK_ROOM 256u
+
+struct node {
+  uint64_t pc;
+  uint32_t parent; // node id, or ROOT_KEY | label
+  uint32_t epoch;
+};
+
+static struct node *nodes;
+static _Atomic uint32_t next_node = LIFESPAN_STACK_FIRST;
+static struct lifespan_levels levels = {.first_log2 = 14, .slot_bytes = sizeof(_Atomic uint32_t)};
+
+bool lifespan_stacks_start(void) {
+  if (nodes) return true;
+  void *memory = mmap(NULL, sizeof(struct node) * (size_t)MOST_NODES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  nodes = memory;
+  return lifespan_level(&levels, 0, 1) != NULL;
+}
+
+static bool same(uint32_t id, uint32_t parent, uint64_t pc, uint32_t oldest) {
+  const struct node *node = &nodes[id];
+  return node->pc == pc && node->parent == parent && node->epoch >= oldest;
+}
+
+static uint32_t find(uint64_t hash, uint32_t parent, uint64_t pc, uint32_t oldest) {
+  for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
+    _Atomic uint32_t *slots = lifespan_level(&levels, level, 0);
+    if (!slots) return 0;
+    uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
+    for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+      uint32_t id = atomic_load_explicit(&slots[i], memory_order_acquire);
+      if (!id) break;
+      if (same(id, parent, pc, oldest)) return id;
+    }
+  }
+  return 0;
+}
+
+// Publishes a node's record, then its id. The id of another thread that was quicker wins; ours is then wasted, never wrong.
+static uint32_t add(struct lifespan_thread *thread, uint64_t hash, uint32_t parent, uint64_t pc, uint32_t epoch, uint32_t oldest) {
+  if (atomic_load_explicit(&next_node, memory_order_relaxed) >= MOST_NODES) return LIFESPAN_STACK_FULL;
+  uint32_t id = atomic_fetch_add_explicit(&next_node, 1, memory_order_relaxed);
+  if (id >= MOST_NODES || !lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) return LIFESPAN_STACK_FULL;
+  nodes[id] = (struct node){pc, parent, epoch};
+  bool root = parent >= ROOT_KEY;
+  lifespan_ring_put(thread, 0, pc, lifespan_head_word(LIFESPAN_R_NODE, 2, id));
+  lifespan_ring_put(thread, 1, root ? 0 : parent, (uint64_t)epoch << 32 | (root ? parent & 0xff : 0));
+  lifespan_ring_publish(thread, 2);
+  unsigned level = 0;
+  _Atomic uint32_t *slots = lifespan_level_for_insert(&levels, &level);
+  if (!slots) return id;
+  uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
+  for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+    uint32_t free = 0;
+    if (atomic_compare_exchange_strong_explicit(&slots[i], &free, id, memory_order_release, memory_order_acquire)) return id;
+    if (same(free, parent, pc, oldest)) return free;
+  }
+}
+
+static inline uint32_t intern(struct lifespan_thread *thread, uint32_t parent, uint64_t pc, uint32_t epoch, uint32_t oldest) {
+  uint64_t hash = lifespan_mix(pc * 0x9e3779b97f4a7c15ull + parent);
+  uint32_t id = find(hash, parent, pc, oldest);
+  return LIKELY(id) ? id : add(thread, hash, parent, pc, epoch, oldest);
+}
+
+// Compares this stack with libunwind's and counts.
+static void check(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
+  const struct lifespan_walk *walk = &thread->walk;
+  uint64_t reference[CHECK_ROOM];
+  unsigned frames = lifespan_walk_reference(walk, pc, sp, fp, NULL, reference, CHECK_ROOM);
+  if (!frames) return;
+  bool equal = frames == CHECK_ROOM ? walk->count >= frames : frames == walk->count;
+  for (unsigned i = 0; equal && i < frames; i++) equal = walk->pcs[walk->count - 1 - i] == reference[i];
+  atomic_fetch_add_explicit(&lifespan_process.map->stacks_checked, 1, memory_order_relaxed);
+  if (equal) atomic_fetch_add_explicit(&lifespan_process.map->stacks_equal, 1, memory_order_relaxed);
+}
+
+uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
+  if (lifespan_process.unwind == LIFESPAN_UNWIND_NONE) return LIFESPAN_STACK_NONE;
+  struct lifespan_walk *walk = &thread->walk;
+  unsigned count = lifespan_walk_stack(walk, pc, sp, fp, lifespan_process.unwind, lifespan_process.depth);
+  if (UNLIKELY(!count)) return LIFESPAN_STACK_NONE;
+  uint32_t oldest = atomic_load_explicit(&lifespan_process.unload_epoch, memory_order_relaxed);
+  for (unsigned i = walk->kept; i < count; i++) {
+    uint32_t parent = i ? walk->nodes[i - 1] : ROOT_KEY | walk->end;
+    uint32_t id = intern(thread, parent, walk->pcs[i], walk->epoch, oldest);
+    walk->nodes[i] = id;
+    if (UNLIKELY(id == LIFESPAN_STACK_FULL)) {
+      walk->count = i; // nothing behind it may be reused
+      atomic_fetch_add_explicit(&lifespan_process.map->stacks_full, 1, memory_order_relaxed);
+      return LIFESPAN_STACK_FULL;
+    }
+  }
+  if (UNLIKELY(lifespan_process.check_every) && --thread->checks == 0) {
+    thread->checks = lifespan_process.check_every;
+    check(thread, pc, sp, fp);
+  }
+  return walk->nodes[count - 1];
+}
+
+uint32_t lifespan_recorder_current_stack(void) {
+  if (!lifespan_on()) return LIFESPAN_STACK_NONE;
+  struct lifespan_thread *thread = lifespan_enter();
+  if (!thread) return LIFESPAN_STACK_NONE;
+  uint32_t id = LIFESPAN_CALLER_STACK(thread);
+  lifespan_leave(thread);
+  return id;
+}

@@ -1,0 +1,38 @@
+// Swift tasks: which one runs on this thread, and which made which. Called in hooks.
+
+#include "internal.h"
+#include "runtime_layout.h"
+
+static void *(*current_task)(void);
+static uint64_t (*job_task_id)(const void *job);
+
+void lifespan_tasks_start(void) {
+  current_task = (void *(*)(void))lifespan_symbol("swift_task_getCurrent");
+  job_task_id = (uint64_t(*)(const void *))lifespan_symbol("swift_task_getJobTaskId");
+}
+
+uint64_t lifespan_task_id(const void *task) {
+  if (!task) return 0;
+  return (job_task_id ? job_task_id(task) : swift_job_id(task)) & LIFESPAN_VALUE_MASK;
+}
+
+static void write(struct lifespan_thread *thread, uint64_t task, uint64_t parent) {
+  if (!lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) return;
+  lifespan_ring_put(thread, 0, lifespan_stamp(), lifespan_head_word(LIFESPAN_R_TASK, 2, task));
+  lifespan_ring_put(thread, 1, parent, 0);
+  lifespan_ring_publish(thread, 2);
+  thread->task = task;
+}
+
+void lifespan_task_note(struct lifespan_thread *thread) {
+  if (!current_task) return;
+  uint64_t id = lifespan_task_id(current_task());
+  if (UNLIKELY(id != thread->task)) write(thread, id, 0);
+}
+
+void lifespan_task_related(struct lifespan_thread *thread, uint64_t task) {
+  uint64_t parent = current_task ? lifespan_task_id(current_task()) : 0;
+  if (!parent) return;
+  write(thread, task, parent);
+  write(thread, parent, 0); // what follows belongs to the parent again
+}

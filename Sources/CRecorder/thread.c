@@ -1,0 +1,111 @@
+// Threads: who writes to which ring. A thread claims a slot at its first event and never gives it back (frees come after any destructor of
+// ours): the consumer takes it when the ring is empty and the thread is gone. Called in hooks.
+
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+#include "raw.h"
+
+__thread struct lifespan_local lifespan_local INITIAL_EXEC;
+
+static struct lifespan_thread *thread_states; // one for each slot, touched lazily
+static _Atomic uint32_t slots_in_use;         // slots below it were claimed once
+
+bool lifespan_threads_start(void) {
+  if (thread_states) return true;
+  size_t bytes = sizeof(struct lifespan_thread) * (size_t)LIFESPAN_RING_SLOTS;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  thread_states = memory;
+  return true;
+}
+
+static struct lifespan_ring *ring_at(uint32_t slot) {
+  return (struct lifespan_ring *)((char *)lifespan_process.map + LIFESPAN_RINGS_OFFSET) + slot;
+}
+
+// A slot whose owner had this thread's kernel id: that thread is gone, its ring goes on with us.
+static bool take_over(uint32_t tid, uint32_t *slot) {
+  uint32_t used = atomic_load_explicit(&slots_in_use, memory_order_acquire);
+  for (uint32_t i = 0; i < used; i++) {
+    struct lifespan_ring *ring = ring_at(i);
+    if (ring->tid == tid && atomic_load_explicit(&ring->state, memory_order_acquire) == LIFESPAN_RING_CLAIMED) {
+      *slot = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool claim(uint32_t tid, uint32_t *slot) {
+  if (take_over(tid, slot)) return true;
+  for (uint32_t i = 0; i < LIFESPAN_RING_SLOTS; i++) {
+    struct lifespan_ring *ring = ring_at(i);
+    uint32_t unused = LIFESPAN_RING_UNUSED;
+    if (atomic_load_explicit(&ring->state, memory_order_relaxed) != unused) continue;
+    if (!atomic_compare_exchange_strong(&ring->state, &unused, LIFESPAN_RING_CLAIMED)) continue;
+    uint32_t used = atomic_load_explicit(&slots_in_use, memory_order_relaxed);
+    while (used < i + 1 && !atomic_compare_exchange_weak(&slots_in_use, &used, i + 1)) {}
+    *slot = i;
+    return true;
+  }
+  return false;
+}
+
+static void write_born(struct lifespan_thread *thread, uint32_t tid) {
+  char name[16] = {0};
+  lifespan_raw4(SYS_prctl, 16 /* PR_GET_NAME */, (long)name, 0, 0);
+  size_t length = strnlen(name, sizeof name);
+  struct lifespan_cell fixed[2] = {
+    {lifespan_stamp(), lifespan_head_word(LIFESPAN_R_THREAD, 0, thread->number)},
+    {(uint64_t)tid << 32 | length, 1},
+  };
+  lifespan_ring_text(thread, fixed, 2, name, length, LIFESPAN_LOSS_OTHER);
+}
+
+static struct lifespan_thread *attach(void) {
+  struct lifespan_map *map = lifespan_process.map;
+  uint32_t tid = (uint32_t)lifespan_raw4(SYS_gettid, 0, 0, 0, 0), slot = 0;
+  if (!claim(tid, &slot)) {
+    atomic_fetch_add_explicit(&map->rings_refused, 1, memory_order_relaxed);
+    return NULL;
+  }
+  struct lifespan_thread *thread = &thread_states[slot];
+  thread->ring = ring_at(slot);
+  thread->slot = slot;
+  thread->number = 1 + atomic_fetch_add_explicit(&map->next_thread, 1, memory_order_relaxed);
+  thread->dead_beat = 0;
+  thread->task = 0;
+  thread->dying = NULL;
+  thread->pending_mark = 0;
+  thread->checks = lifespan_process.check_every;
+  thread->walk.count = thread->walk.kept = 0;
+  if (!lifespan_stack_bounds(&thread->walk.lo, &thread->walk.hi)) thread->walk.lo = thread->walk.hi = 0;
+  thread->ring->tid = tid;
+  thread->ring->thread_number = thread->number;
+  lifespan_ring_bind(thread);
+  lifespan_local.thread = thread;
+  write_born(thread, tid);
+  return thread;
+}
+
+struct lifespan_thread *lifespan_enter_slow(void) {
+  struct lifespan_local *local = &lifespan_local;
+  if (local->inside) {
+    if (local->thread && local->inside != LIFESPAN_NAMING) atomic_fetch_add_explicit(&local->thread->ring->suppressed, 1, memory_order_relaxed);
+    return NULL;
+  }
+  local->inside = 1;
+  __asm__ volatile("" ::: "memory");
+  struct lifespan_thread *thread = local->thread ? local->thread : attach();
+  if (!thread) local->inside = 0;
+  return thread;
+}
+
+void lifespan_leave_slow(struct lifespan_thread *thread) {
+  thread->pending_mark = 0;
+  struct lifespan_cell mark = {lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_MARK, 0, 0)};
+  lifespan_ring_text(thread, &mark, 1, "", 0, LIFESPAN_LOSS_OTHER);
+}

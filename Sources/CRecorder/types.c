@@ -1,0 +1,234 @@
+// Types: from an object's metadata to a type id, by a lock-free table. A new type is classified and named once, at its first birth, and its
+// record is published in the ring before the id can be seen by anyone, so that names survive a SIGKILL. Called in hooks.
+
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "internal.h"
+#include "levels.h"
+#include "runtime_layout.h"
+#include "tracked.h"
+#include "type_names.h"
+
+#define NAME_ROOM 4096u
+#define KEYED_BY_CALLER (1ull << 62) // of a slot's value: closures, told apart by the function that makes them
+#define IGNORED (1ull << 61)
+#define TRACKED (1ull << 60)
+#define NAMED (1ull << 59) // its key is no metadata
+
+struct slot {
+  _Atomic uint64_t key;   // metadata, or a mix of metadata and caller; 0 free
+  _Atomic uint64_t value; // 0 while its maker is at work; flags and type id
+};
+
+static struct lifespan_levels levels = {.first_log2 = 12, .slot_bytes = sizeof(struct slot)};
+static _Atomic uint32_t next_type = 1;
+static struct swift_type_name (*get_type_name)(const void *metadata, bool qualified);
+
+static struct swift_type_name name_of(const void *metadata) {
+  uint32_t was = lifespan_local.inside;
+  lifespan_local.inside = LIFESPAN_NAMING;
+  __asm__ volatile("" ::: "memory");
+  struct swift_type_name name = get_type_name(metadata, true);
+  __asm__ volatile("" ::: "memory");
+  lifespan_local.inside = was;
+  return name;
+}
+
+bool lifespan_types_start(void) {
+  get_type_name = (struct swift_type_name(*)(const void *, bool))lifespan_symbol("swift_getTypeName");
+  return lifespan_level(&levels, 0, 1) != NULL;
+}
+
+// The value stored for a key, 0 when there is none yet.
+static inline uint64_t find(uint64_t key) {
+  for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
+    struct slot *slots = lifespan_level(&levels, level, 0);
+    if (!slots) return 0;
+    uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
+    for (uint64_t i = lifespan_mix(key) & mask;; i = (i + 1) & mask) {
+      uint64_t seen = atomic_load_explicit(&slots[i].key, memory_order_acquire);
+      if (seen == key) {
+        uint64_t value = atomic_load_explicit(&slots[i].value, memory_order_acquire);
+        if (value) return value;
+        break; // its maker is at work: the caller makes a second one, later levels decide nothing
+      }
+      if (!seen) break;
+    }
+  }
+  return 0;
+}
+
+// Stores a value whose record is in the ring. When two threads meet, both values stay valid (two ids of one type); reports merge them by name.
+static void insert(uint64_t key, uint64_t value) {
+  unsigned level = 0;
+  struct slot *slots = lifespan_level_for_insert(&levels, &level);
+  if (!slots) return;
+  uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
+  for (uint64_t i = lifespan_mix(key) & mask;; i = (i + 1) & mask) {
+    uint64_t free = 0;
+    if (atomic_compare_exchange_strong(&slots[i].key, &free, key)) {
+      atomic_store_explicit(&slots[i].value, value, memory_order_release);
+      return;
+    }
+    if (free == key) return;
+  }
+}
+
+static inline struct lifespan_type unpack(uint64_t value) {
+  struct lifespan_type type = {(uint32_t)value, 0};
+  if (value & IGNORED) type.id = 0;
+  if (value & TRACKED) type.flags = LIFESPAN_TYPE_TRACKED;
+  return type;
+}
+
+struct description {
+  const void *metadata;
+  uint32_t kind, superclass, instance_size, flags;
+  uintptr_t caller;
+};
+
+// Publishes a type record. 0: lost.
+static uint32_t publish(struct lifespan_thread *thread, const struct description *type, const char *name, size_t length) {
+  char *cut = thread->scratch[1];
+  if (length > 3900) { // longer than a record holds: its end is replaced by a hash of the whole, so that it stays unique
+    uint64_t hash = 1469598103934665603ull;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (uint8_t)name[i]) * 1099511628211ull;
+    memcpy(cut, name, 3880);
+    memcpy(cut + 3880, "...#", 4);
+    for (int i = 0; i < 16; i++) cut[3884 + i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
+    name = cut;
+    length = 3900;
+  }
+  uint32_t id = atomic_fetch_add_explicit(&next_type, 1, memory_order_relaxed);
+  struct lifespan_cell fixed[3] = {
+    {(uint64_t)type->metadata, lifespan_head_word(LIFESPAN_R_TYPE, 0, id)},
+    {(uint64_t)type->superclass << 32 | type->kind, (uint64_t)type->instance_size << 32 | (uint32_t)length},
+    {type->caller, type->flags},
+  };
+  return lifespan_ring_text(thread, fixed, 3, name, length, LIFESPAN_LOSS_OTHER) ? id : 0;
+}
+
+static bool allowed(struct lifespan_thread *thread, const char *name, size_t length) {
+  const struct lifespan_options *options = &lifespan_process.map->options;
+  uint32_t rules = options->rules_length;
+  if (!rules || rules > sizeof options->rules) return true;
+  char *plain = thread->scratch[1];
+  size_t plain_length = lifespan_plain_name(name, length, plain, NAME_ROOM);
+  return lifespan_rules_allow(options->rules, rules, plain, plain_length);
+}
+
+static uint64_t make_class(struct lifespan_thread *thread, const void *metadata, unsigned depth);
+
+// A superclass's id: found, or made (a superclass has a record even without an instance of its own).
+static uint32_t superclass_of(struct lifespan_thread *thread, const void *metadata, unsigned depth) {
+  const void *super = swift_class_superclass(metadata);
+  if (!super || depth > 64 || !swift_metadata_is_class(super) || !swift_class_descriptor(super)) return 0;
+  uint64_t value = find((uint64_t)super);
+  if (!value) value = make_class(thread, super, depth + 1);
+  return (uint32_t)value;
+}
+
+static uint64_t make_class(struct lifespan_thread *thread, const void *metadata, unsigned depth) {
+  if (!swift_class_descriptor(metadata) || !get_type_name) return IGNORED | (1ull << 32); // the runtime would crash naming it
+  struct description type = {.metadata = metadata, .superclass = superclass_of(thread, metadata, depth)};
+  struct swift_type_name name = name_of(metadata);
+  bool tracked = lifespan_is_tracked(metadata);
+  type.kind = lifespan_class_kind(name.data, name.length);
+  type.instance_size = swift_class_instance_size(metadata);
+  type.flags = tracked ? LIFESPAN_TYPE_TRACKED : 0;
+  uint32_t id = publish(thread, &type, name.data, name.length);
+  if (!id) return 0;
+  bool left_out = !allowed(thread, name.data, name.length) || (lifespan_process.scope == LIFESPAN_SCOPE_TRACKED && !tracked);
+  uint64_t value = id | (left_out ? IGNORED : 0) | (tracked ? TRACKED : 0);
+  insert((uint64_t)metadata, value);
+  return value;
+}
+
+static uint64_t make_box(struct lifespan_thread *thread, const void *metadata) {
+  char *text = thread->scratch[0];
+  size_t length = 7;
+  memcpy(text, "box of ", length);
+  const void *content = swift_metadata_kind(metadata) == SWIFT_KIND_ERROR_OBJECT ? NULL : swift_box_content(metadata);
+  struct swift_type_name name = {"Swift.Error", 11};
+  if (content && get_type_name) name = name_of(content);
+  size_t part = name.length < NAME_ROOM - length ? name.length : NAME_ROOM - length;
+  memcpy(text + length, name.data, part);
+  struct description type = {.metadata = metadata, .kind = LIFESPAN_KIND_BOX};
+  uint32_t id = publish(thread, &type, text, length + part);
+  if (!id) return 0;
+  bool left_out = lifespan_process.scope == LIFESPAN_SCOPE_TRACKED || !allowed(thread, text, length + part);
+  uint64_t value = id | (left_out ? IGNORED : 0);
+  insert((uint64_t)metadata, value);
+  return value;
+}
+
+// Closure contexts have no name: the function that makes them tells them apart and names them in the report.
+static uint64_t closure_key(const void *metadata, uintptr_t caller) { return ((uint64_t)metadata ^ lifespan_mix(caller)) | 1ull << 63; }
+
+static uint64_t make_closure(struct lifespan_thread *thread, const void *metadata, uintptr_t caller) {
+  if (!find((uint64_t)metadata)) insert((uint64_t)metadata, KEYED_BY_CALLER);
+  uint64_t key = closure_key(metadata, caller), value = find(key);
+  if (value) return value;
+  struct description type = {.metadata = metadata, .kind = LIFESPAN_KIND_CLOSURE, .caller = caller};
+  uint32_t id = publish(thread, &type, "", 0);
+  if (!id) return 0;
+  bool left_out = lifespan_process.scope == LIFESPAN_SCOPE_TRACKED || !allowed(thread, "closure", 7);
+  value = id | (left_out ? IGNORED : 0);
+  insert(key, value);
+  return value;
+}
+
+static uint64_t make(struct lifespan_thread *thread, const void *metadata, uintptr_t caller) {
+  if (swift_metadata_is_class(metadata)) return make_class(thread, metadata, 0);
+  switch (swift_metadata_kind(metadata)) {
+  case SWIFT_KIND_HEAP_GENERIC_LOCAL:
+  case SWIFT_KIND_ERROR_OBJECT: return make_box(thread, metadata);
+  default: return make_closure(thread, metadata, caller);
+  }
+}
+
+struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, const void *object, uintptr_t caller) {
+  (void)object;
+  uint64_t value = find((uint64_t)metadata);
+  if (UNLIKELY(value & KEYED_BY_CALLER)) value = find(closure_key(metadata, caller));
+  if (UNLIKELY(!value)) value = make(thread, metadata, caller);
+  return unpack(value);
+}
+
+struct lifespan_type lifespan_type_known(const void *metadata) {
+  uint64_t value = find((uint64_t)metadata);
+  if (value & KEYED_BY_CALLER) return (struct lifespan_type){UINT32_MAX, 0}; // recorded or not: the caller is not known here
+  return unpack(value);
+}
+
+uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, uint32_t kind, const char *name, size_t length) {
+  uint64_t value = find((uint64_t)key);
+  if (value) return unpack(value).id;
+  struct description type = {.metadata = key, .kind = kind};
+  uint32_t id = publish(thread, &type, name, length);
+  if (!id) return 0;
+  bool left_out = !allowed(thread, name, length) || (lifespan_process.scope == LIFESPAN_SCOPE_TRACKED && kind != LIFESPAN_KIND_TOKEN);
+  value = id | NAMED | (left_out ? IGNORED : 0);
+  insert((uint64_t)key, value);
+  return unpack(value).id;
+}
+
+void lifespan_types_retrack(void) {
+  if (!lifespan_on()) return;
+  struct lifespan_thread *thread = lifespan_enter();
+  if (!thread) return;
+  for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
+    struct slot *slots = lifespan_level(&levels, level, 0);
+    if (!slots) break;
+    for (uint64_t i = 0; i < 1ull << lifespan_level_log2(&levels, level); i++) {
+      uint64_t key = atomic_load(&slots[i].key), value = atomic_load(&slots[i].value);
+      bool is_class = key && !(key >> 63) && value && !(value & (KEYED_BY_CALLER | TRACKED | NAMED));
+      if (!is_class || !swift_metadata_is_class((const void *)key) || !lifespan_is_tracked((const void *)key)) continue;
+      struct swift_type_name name = name_of((const void *)key);
+      if (!allowed(thread, name.data, name.length)) continue;
+      atomic_store(&slots[i].value, (value & ~IGNORED) | TRACKED);
+    }
+  }
+  lifespan_leave(thread);
+}

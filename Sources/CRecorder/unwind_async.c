@@ -1,0 +1,30 @@
+// The callers of an async function: not on the stack, but in the chain of its task's contexts. Called by the walk where
+// a frame record carries the async mark.
+//
+// Why reading the chain cannot fault: a function compiled with async frame pointers keeps its own context in the word below
+// its frame record, and has stored it there before its first call; a context lives until its function has returned, and
+// each parent outlives its child. Marks stand only in such functions' records. The checks below are for damaged memory.
+#include "unwind_step.h"
+
+static bool is_pointer(uintptr_t value) {
+  return value % 8 == 0 && value >= IMAGES_LOWEST && value < IMAGES_HIGHEST;
+}
+
+unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool *whole) {
+  unsigned count = 0;
+  struct rows_row row;
+  *whole = true;
+  while (is_pointer(context)) {
+    uintptr_t parent = unwind_word(context), resume = unwind_word(context + 8);
+    if (!images_row_cached(resume, &row)) break;
+    if (count == room) {
+      *whole = false;
+      break;
+    }
+    // One more than the function's start: readers of stacks take one off to get from a return address to its call.
+    pcs[count++] = resume + 1;
+    if (parent == context) break;
+    context = parent;
+  }
+  return count;
+}

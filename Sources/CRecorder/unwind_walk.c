@@ -1,0 +1,210 @@
+// The walk: frames from the hooked call outwards until a frame is met that the walk before has seen in the same state, from
+// where on everything read then is still the same. Called by the recorder's hooks.
+//
+// A walk's own words are four for each frame, root first (struct frame). New frames are put at the far end, innermost last, and moved down behind the kept ones.
+#include <string.h>
+
+#include "unwind.h"
+#include "unwind_step.h"
+
+#define ROOM (LIFESPAN_WALK_FRAMES - 1) // the last frame's words hold the mode
+// In a slot. While a walk is made: the step outwards read rbp, replaced it. Afterwards: rbp matters from this frame
+// outwards, and the frame's address was itself read from the stack.
+enum { LIVE = 1, USES = 2, RESTORES = 4, READ = 2, FLAGS = 7 };
+
+struct frame {
+  uint64_t slot;     // address of the return address, with the flags
+  uint64_t fp;       // rbp, as it lies in the stack
+  uint64_t fp_slot;  // where it was read, 0: in the register, or it does not matter
+  uint64_t cfa_slot; // where the frame's address was read, 0: computed
+};
+_Static_assert(sizeof(struct frame) == 4 * sizeof(uint64_t), "a frame's share of the walk's words");
+
+static inline struct frame *frames_of(struct lifespan_walk *w) { return (struct frame *)w->opaque; }
+static inline uint64_t *mode_of(struct lifespan_walk *w) { return &w->opaque[4 * ROOM]; }
+
+// How many frames from the root have every word unchanged that the walk beyond them read. Reads only above `sp`.
+static uint32_t verified(struct lifespan_walk *w, uintptr_t sp) {
+  const struct frame *f = frames_of(w);
+  uint32_t i = 0;
+  for (; i < w->count; i++, f++) {
+    uintptr_t at = f->slot & ~(uint64_t)FLAGS;
+    if (at < sp || at >= w->hi || unwind_word(at) != w->pcs[i]) break;
+    if (f->fp_slot && (f->fp_slot < sp || unwind_word(f->fp_slot) != f->fp)) break;
+    if (f->slot & READ && (f->cfa_slot < sp || unwind_word(f->cfa_slot) != at + 8)) break;
+  }
+  return i;
+}
+
+// Finds whether rbp matters at each new frame, outermost first, and forgets where it was read where it does not.
+static void set_live(struct lifespan_walk *w, uint32_t from, uint32_t to, bool live) {
+  for (struct frame *f = frames_of(w) + from, *end = frames_of(w) + to; f < end; f++) {
+    uint64_t flags = f->slot;
+    live = flags & USES || (!(flags & RESTORES) && live);
+    f->slot = (flags & ~(uint64_t)FLAGS) | (live ? LIVE : 0) | (f->cfa_slot ? READ : 0);
+    if (!live) f->fp_slot = 0;
+  }
+}
+
+static void move(struct lifespan_walk *w, uint32_t to, uint32_t from, uint32_t count) {
+  if (to == from || !count) return;
+  memmove(w->pcs + to, w->pcs + from, count * sizeof *w->pcs);
+  memmove(frames_of(w) + to, frames_of(w) + from, count * sizeof(struct frame));
+}
+
+// No frame of the walk before was met: the new frames at [position, ROOM) become the whole stack. Where the same return
+// addresses stand at the root for the same reason, their nodes stay good.
+static void replace(struct lifespan_walk *w, uint32_t position, uint32_t old, bool same_end) {
+  uint32_t count = ROOM - position, kept = 0, limit = old < count ? old : count;
+  if (limit > position) limit = position; // further ones have been written over
+  while (same_end && kept < limit && w->pcs[kept] == w->pcs[position + kept]) kept++;
+  move(w, 0, position, count);
+  set_live(w, 0, count, false);
+  w->count = count;
+  w->kept = kept;
+}
+
+// The new frames join the old ones [0, match]; `at_match` says where this walk read the words of the frame that was met. False: the kept root does not fit the depth.
+static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, struct frame at_match, uint32_t depth) {
+  uint32_t fresh = ROOM - position, total = match + 1 + fresh, drop = total > depth ? total - depth : 0;
+  if (w->end == LIFESPAN_END_CUT && total != depth) return false;
+  if (drop > match) return false;
+  struct frame *met = &frames_of(w)[match];
+  bool live = met->slot & LIVE;
+  at_match.slot = (met->slot & ~(uint64_t)READ) | (at_match.cfa_slot ? READ : 0);
+  if (!live) at_match.fp_slot = 0;
+  *met = at_match;
+  move(w, 0, drop, match + 1 - drop);
+  move(w, match + 1 - drop, position, fresh);
+  set_live(w, match + 1 - drop, total - drop, live);
+  w->count = total - drop;
+  w->kept = drop ? 0 : match + 1;
+  if (drop) w->end = LIFESPAN_END_CUT;
+  return true;
+}
+
+static inline __attribute__((always_inline)) bool matches(struct lifespan_walk *w, uint32_t i, const struct unwind_state *s) {
+  const struct frame *f = &frames_of(w)[i];
+  if ((f->slot & ~(uint64_t)FLAGS) != s->sp - 8 || w->pcs[i] != s->pc || s->exact) return false;
+  return !(f->slot & LIVE) || unwind_clean(f->fp) == unwind_clean(s->fp);
+}
+
+static inline __attribute__((always_inline)) int row_step(struct unwind_state *s, bool by_rows, struct rows_row *row) {
+  *row = (struct rows_row){.kind = ROWS_FP, .cfa = 2, .fp = -2};
+  s->uses = s->restores = false;
+  if (!by_rows && !unwind_clean(s->fp)) return LIFESPAN_END_WHOLE; // by frame pointers alone the chain ends with 0
+  if (by_rows && !images_row_cached(s->pc - !s->exact, row)) {
+    images_missed(s->pc);
+    return LIFESPAN_END_NO_IMAGE;
+  }
+  return unwind_step(s, *row);
+}
+
+// Puts the callers in the task's contexts in front of the new frames; the new position.
+static uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t context, uint32_t depth, int *end) {
+  uint64_t callers[UNWIND_CONTEXTS];
+  bool whole = false;
+  unsigned room = depth - (ROOM - position);
+  if (room > UNWIND_CONTEXTS) room = UNWIND_CONTEXTS;
+  unsigned count = unwind_async(context, callers, room, &whole);
+  if (!count) return position;
+  for (unsigned i = 0; i < count; i++) {
+    position--;
+    w->pcs[position] = callers[i];
+    frames_of(w)[position] = (struct frame){0}; // not on the stack: never taken as unchanged
+  }
+  *end = whole ? LIFESPAN_END_ASYNC : LIFESPAN_END_CUT;
+  return position;
+}
+
+// The loop. The state is a local whose address goes nowhere, so that it lives in registers: written to memory in words and
+// read back in pairs, it cost 20 ns a frame.
+static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool by_rows, uint32_t depth, uint32_t unchanged) {
+  struct unwind_state *s = &state;
+  uint32_t old = w->count, position = ROOM, before = w->end;
+  int64_t match = unchanged < old ? (int64_t)unchanged : (int64_t)old - 1;
+  int end = UNWIND_GO_ON;
+  while (end == UNWIND_GO_ON) {
+    while (match >= 0 && (frames_of(w)[match].slot & ~(uint64_t)FLAGS) < s->sp - 8) match--;
+    if (match >= 0 && matches(w, (uint32_t)match, s)) {
+      if (join(w, position, (uint32_t)match, (struct frame){0, s->fp, s->fp_slot, s->cfa_slot}, depth)) return;
+      match = -1;
+    }
+    position--;
+    if (match >= (int64_t)position) match = (int64_t)position - 1;
+    w->pcs[position] = s->pc;
+    // Below a signal frame the pc is not at its usual place; such a frame is walked anew each time.
+    struct frame *f = &frames_of(w)[position];
+    uint64_t slot = s->exact ? 0 : s->sp - 8;
+    f->fp = s->fp;
+    f->fp_slot = s->fp_slot;
+    f->cfa_slot = s->cfa_slot;
+    uintptr_t fp = unwind_clean(s->fp);
+    struct rows_row row;
+    end = row_step(s, by_rows, &row);
+    f->slot = slot | (s->uses ? USES : 0) | (s->restores ? RESTORES : 0);
+    if (ROOM - position == depth) {
+      if (end == UNWIND_GO_ON) end = LIFESPAN_END_CUT;
+    } else if (end == UNWIND_GO_ON && s->fp >> 60 == 1 && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 &&
+               unwind_readable(s, fp - 8, 8)) {
+      position = add_async(w, position, unwind_word(fp - 8), depth, &end);
+    }
+  }
+  w->end = (uint32_t)end;
+  replace(w, position, old, before == w->end);
+}
+
+// A stack that another unwinder has read, or a single frame: kept only where its return addresses are the same.
+static unsigned put_plain(struct lifespan_walk *w, const uint64_t *innermost_first, uint32_t count, uint32_t end) {
+  uint32_t kept = 0;
+  bool same = w->end == end;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t pc = innermost_first[count - 1 - i];
+    same = same && i < w->count && w->pcs[i] == pc;
+    kept += same;
+    w->pcs[i] = pc;
+    frames_of(w)[i] = (struct frame){0};
+  }
+  w->count = count;
+  w->kept = kept;
+  w->end = end;
+  return count;
+}
+
+static __attribute__((noinline)) unsigned walk_by_reference(struct lifespan_walk *w, uintptr_t pc, uintptr_t sp,
+                                                            uintptr_t fp, uint32_t depth) {
+  uint64_t pcs[ROOM];
+  uint32_t end = LIFESPAN_END_NO_ROW;
+  unsigned count = unwind_by_reference(w, pc, sp, fp, NULL, pcs, depth, &end);
+  return put_plain(w, pcs, count, end);
+}
+
+unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode,
+                             unsigned depth) {
+  uint32_t epoch = lifespan_images_epoch();
+  if (walk->epoch != epoch || *mode_of(walk) != mode) walk->count = 0;
+  walk->epoch = epoch;
+  *mode_of(walk) = mode;
+  if (mode == LIFESPAN_UNWIND_NONE || !depth) return put_plain(walk, NULL, 0, LIFESPAN_END_CUT);
+  if (depth > ROOM) depth = ROOM;
+  if (!walk->hi || sp < walk->lo || sp >= walk->hi || sp % 8) {
+    uint64_t only = pc;
+    return put_plain(walk, &only, 1, LIFESPAN_END_FOREIGN);
+  }
+  if (mode == LIFESPAN_UNWIND_LIBUNWIND) return walk_by_reference(walk, pc, sp, fp, depth);
+  struct unwind_state state = {.pc = pc, .sp = sp, .fp = fp, .floor = sp, .hi = walk->hi};
+  uint32_t unchanged = verified(walk, sp);
+  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && epoch, depth, unchanged);
+  return walk->count;
+}
+
+bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs, unsigned count) {
+  uint32_t root = 0;
+  bool partly = walk->end == LIFESPAN_END_CUT || walk->end == LIFESPAN_END_ASYNC;
+  while (walk->end != LIFESPAN_END_FOREIGN && root < walk->count && walk->opaque[4 * root] == 0 && partly) root++;
+  uint32_t own = walk->count - root;
+  if (partly ? own > count : own != count) return false;
+  for (uint32_t i = 0; i < own; i++)
+    if (walk->pcs[walk->count - 1 - i] != pcs[i]) return false;
+  return true;
+}

@@ -1,0 +1,130 @@
+// The report of `lifespan generations`: growth and # persistent a generation, or one generation's types, or their
+// objects and stacks. Text, CSV and Markdown; JSON stands beside it.
+import LifespanAnalysis
+import LifespanTrace
+
+/// Generations, ready to be written.
+public struct GenerationsReport {
+  let generations: Generations
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
+  let names: ReportNames
+  /// A filter left only some types: the sums are of these.
+  let isFiltered: Bool
+  /// The one that is drilled into; nil: all.
+  let chosen: Generations.Growth?
+  /// Its objects, where a type was asked for too.
+  let objects: ObjectList?
+
+  /// A report of an answer; with `chosen` only of that generation, with `objects` down to these.
+  public init(
+    _ generations: Generations, chosen: Generations.Growth? = nil, objects: ObjectList? = nil,
+    subject: ReportSubject, names: ReportNames,
+    isFiltered: Bool = false
+  ) {
+    self.generations = generations
+    self.chosen = chosen
+    self.objects = objects
+    self.subject = subject
+    self.names = names
+    self.isFiltered = isFiltered
+  }
+
+  static let listColumns = [
+    GridColumn(key: "timestamp_ns", title: "Mark set", sortsDown: false),
+    GridColumn(key: "growth_bytes", title: "Growth"),
+    GridColumn(key: "persistent_count", title: "# Persistent"),
+    GridColumn(key: "name", title: "Generation", isNumber: false, canShrink: true),
+  ]
+
+  static let rowColumns = [
+    GridColumn(key: "persistent_count", title: "# Persistent"),
+    GridColumn(key: "persistent_bytes", title: "Growth"),
+    GridColumn(key: "kind", title: "Kind", isNumber: false),
+    GridColumn(key: "module", title: "Module", isNumber: false, canShrink: true),
+    GridColumn(key: "type", title: "Type", isNumber: false, canShrink: true),
+  ]
+
+  /// Keys that `--columns` and `--sort` take: of the list, or of one generation's types.
+  public static func columnKeys(ofOneGeneration: Bool) -> [String] {
+    (ofOneGeneration ? rowColumns : listColumns).map(\.key)
+  }
+
+  /// The whole report, ending with a newline.
+  public func render(_ options: ReportOptions) -> String {
+    let all = chosen.map(grid) ?? listGrid()
+    let places = options.cut(all.order(by: options.sort))
+    if options.format == .json { return json(places) + "\n" }
+    var shown = all
+    shown.rows = places.map { all.rows[$0] }
+    let usual =
+      chosen == nil || options.format == .csv ? nil : ["persistent_count", "persistent_bytes", "kind", "type"]
+    shown = shown.selecting(options.columns ?? usual)
+    if let text = options.plainText(shown, subject) { return text }
+    return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
+  }
+
+  private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {
+    var lines = Preface.lines(subject, style: options.style)
+    lines.insert(looked, at: lines.count - 1)
+    lines += shown.tableLines(style: options.style)
+    if let chosen {
+      if shown.rows.isEmpty { lines.append("nothing of this generation is left") }
+      lines += options.rest(of: total, shown: shown.rows.count, "types")
+      if let objects, objects.count > 0 {
+        lines.append("")
+        lines += StackGroupsText.lines(objects, names, style: options.style)
+      } else if !chosen.rows.isEmpty {
+        lines += ["", "--type TYPE shows the objects and the stacks that made them."]
+      }
+    } else {
+      lines += options.rest(of: total, shown: shown.rows.count, "generations")
+      if generations.closed.isEmpty {
+        lines += ["", "no mark was set: everything is in the open generation (lifespan mark, --mark-at TIME)"]
+      }
+    }
+    return lines + Preface.closing(names, style: options.style)
+  }
+
+  private var looked: String {
+    guard let chosen else {
+      return generations.atMark
+        ? "what each generation held when its mark was set"
+        : "what each generation still holds at the end of the recording"
+    }
+    if isOpen(chosen) { return "what was born after the last mark and lives at the end of the recording" }
+    let when = generations.atMark ? "held when its mark was set" : "still holds at the end of the recording"
+    return "generation \(chosen.name), closed at \(Units.seconds(chosen.time.rawValue)): what it \(when)"
+  }
+
+  func isOpen(_ growth: Generations.Growth) -> Bool { growth.generation == generations.open.generation }
+
+  private func listGrid() -> Grid {
+    var grid = Grid(columns: Self.listColumns)
+    grid.rows = (generations.closed + [generations.open]).map { growth in
+      [
+        isOpen(growth) ? .moment(nil) : .moment(growth.time.rawValue), .bytes(growth.growthBytes.rawValue),
+        .count(growth.persistentCount), .word(isOpen(growth) ? "(open)" : growth.name),
+      ]
+    }
+    return grid
+  }
+
+  private func grid(_ growth: Generations.Growth) -> Grid {
+    var grid = Grid(columns: Self.rowColumns)
+    let blank = Cell.word("")
+    grid.summary = [
+      [
+        .count(growth.persistentCount), .bytes(growth.growthBytes.rawValue), blank, blank,
+        .word(isFiltered ? "all of these" : "all heap"),
+      ]
+    ]
+    grid.rows = growth.rows.map { row in
+      [
+        .count(row.persistentCount), .bytes(row.persistentBytes.rawValue), .word(row.type.kind.description),
+        .word(names.module(of: row.type)), .word(names.name(of: row.type)),
+      ]
+    }
+    return grid
+  }
+}

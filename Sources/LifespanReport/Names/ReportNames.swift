@@ -1,0 +1,83 @@
+// Turns the numbers in analysis values into names: types, frames, who allocated. Shared by all renderers of one report.
+import LifespanAnalysis
+import LifespanSymbols
+import LifespanTrace
+
+/// Names for one report. Names what is shown and nothing else, each thing once.
+public final class ReportNames {
+  private let symbolizer: any FrameNamer
+  private let stacks: any StackSource
+  private var typeNames: [TypeID: String] = [:]
+  private var traces: [StackID: StackTrace] = [:]
+  // Images of frames that a report has shown: only their problems matter to its reader.
+  private var shown: Set<CodeImage> = []
+
+  /// Names by the symbols of the files that ran.
+  public init(stacks: any StackSource, symbolizer: any FrameNamer = Symbolizer()) {
+    self.stacks = stacks
+    self.symbolizer = symbolizer
+  }
+
+  /// The type as reports print it; closures by the function that makes them.
+  public func name(of type: TypeIdentity) -> String {
+    if let address = type.caller { show(stacks.location(of: address)) }
+    if !type.name.isEmpty { return type.name }
+    if let known = typeNames[type.id] { return known }
+    let name = caller(of: type).map { "\(type.kind) in \($0.function)" } ?? "\(type.kind) without a name"
+    typeNames[type.id] = name
+    return name
+  }
+
+  /// What a closure is called that is made at this address; nil where there is no address.
+  public func closureName(madeAt address: ReturnAddress) -> String? {
+    guard address != ReturnAddress(0) else { return nil }
+    return "closure in \(symbolizer.frame(at: stacks.location(of: address)).function)"
+  }
+
+  /// The type's module; of a closure the image whose function makes it.
+  public func module(of type: TypeIdentity) -> String {
+    type.module.isEmpty ? caller(of: type)?.module ?? "" : type.module
+  }
+
+  /// The named frames of a stack from the innermost outwards.
+  public func frames(of stack: StackID) -> [Frame] {
+    let locations = trace(stack).locations
+    locations.forEach(show)
+    return locations.map { symbolizer.frame(at: $0) }
+  }
+
+  /// Why a stack is not whole, in words; nil when it is.
+  public func ending(of stack: StackID) -> String? {
+    switch stack {
+    case .none: return "no stack was recorded"
+    case .tableFull: return "the table of stacks was full"
+    default: return trace(stack).ending
+    }
+  }
+
+  /// The first frame that is the program's own.
+  public func allocator(of stack: StackID) -> Frame? {
+    let locations = trace(stack).locations
+    locations.forEach(show)
+    return symbolizer.responsibleFrame(of: locations)
+  }
+
+  /// What kept names from being found in what was shown so far, for the end of a report.
+  public var notes: [String] { symbolizer.notes.filter { shown.contains($0.image) }.map(\.text) }
+
+  private func show(_ location: CodeLocation) {
+    if let image = location.image { shown.insert(image) }
+  }
+
+  private func caller(of type: TypeIdentity) -> Frame? {
+    type.caller.map { symbolizer.frame(at: stacks.location(of: $0)) }
+  }
+
+  private func trace(_ id: StackID) -> StackTrace {
+    guard id.isNode else { return StackTrace(locations: []) }
+    if let known = traces[id] { return known }
+    let trace = stacks.stack(id)
+    traces[id] = trace
+    return trace
+  }
+}

@@ -1,0 +1,97 @@
+// The report of `lifespan objects`: the single objects. Text, CSV and Markdown; JSON stands beside it.
+import LifespanAnalysis
+import LifespanTrace
+
+/// A list of objects, ready to be written.
+public struct ObjectsReport {
+  let list: ObjectList
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
+  let names: ReportNames
+
+  /// A report of an answer.
+  public init(_ list: ObjectList, subject: ReportSubject, names: ReportNames) {
+    self.list = list
+    self.subject = subject
+    self.names = names
+  }
+
+  static let columns = [
+    GridColumn(key: "serial", title: "Serial", isNumber: false),
+    GridColumn(key: "address", title: "Address", isNumber: false),
+    GridColumn(key: "size", title: "Size"),
+    GridColumn(key: "born_ns", title: "Born", sortsDown: false),
+    GridColumn(key: "age_ns", title: "Age"),
+    GridColumn(key: "died_ns", title: "Died", sortsDown: false),
+    GridColumn(key: "state", title: "State", isNumber: false),
+    GridColumn(key: "thread", title: "Thread"),
+    GridColumn(key: "generation", title: "Generation", isNumber: false, canShrink: true),
+    GridColumn(key: "allocated_by", title: "Allocated by", isNumber: false, canShrink: true),
+    GridColumn(key: "type", title: "Type", isNumber: false, canShrink: true),
+  ]
+
+  /// Keys that `--columns` and `--sort` take.
+  public static let columnKeys = columns.map(\.key)
+
+  static let usualColumns = ["serial", "address", "size", "born_ns", "age_ns", "died_ns", "allocated_by", "type"]
+
+  /// The whole report, ending with a newline. Objects beyond the list's own limit are counted, not listed.
+  public func render(_ options: ReportOptions) -> String {
+    let places = options.cut(order(by: options.sort))
+    if options.format == .json { return json(places) + "\n" }
+    let usual = options.format == .csv ? nil : Self.usualColumns
+    let shown = grid(places.map { list.objects[$0] }).selecting(options.columns ?? usual)
+    if let text = options.plainText(shown, subject) { return text }
+    var lines = Preface.lines(subject, style: options.style)
+    lines.insert(
+      "\(Units.count(list.count)) objects, \(Units.bytes(list.bytes.rawValue))", at: lines.count - 1)
+    if shown.rows.isEmpty {
+      lines.append("no object passes the filters")
+    } else {
+      lines += shown.tableLines(style: options.style)
+    }
+    lines += options.rest(of: list.count, shown: places.count, "objects")
+    lines += Preface.closing(names, style: options.style)
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Serials are words to the eye and numbers to the order.
+  private func order(by key: String?) -> [Int] {
+    guard let key, key != "serial" else { return Array(list.objects.indices) }
+    return grid(list.objects).order(by: key)
+  }
+
+  private func grid(_ objects: [ObjectRecord]) -> Grid {
+    var grid = Grid(columns: Self.columns)
+    grid.rows = objects.map { object in
+      [
+        .word("@\(object.serial)"), .word(object.address?.description ?? "-"), .bytes(object.size.rawValue),
+        .moment(object.born.rawValue), .moment(object.age), .moment(object.died?.rawValue),
+        .word(ObjectsText.state(object.state)), .count(Int64(object.thread.rawValue)),
+        .word(GenerationNames.name(of: object.generation, in: information) ?? "(open)"),
+        .word(names.allocator(of: object.stack)?.function ?? "-"), .word(names.name(of: object.type)),
+      ]
+    }
+    return grid
+  }
+}
+
+/// Words for objects.
+enum ObjectsText {
+  static func state(_ state: ObjectRecord.State) -> String {
+    switch state {
+    case .living: return "living"
+    case .deinitedMemoryKept: return "deinited, memory kept"
+    case .freed: return "freed"
+    case .endNotSeen: return "end not seen"
+    }
+  }
+}
+
+/// The names of generations by their marks.
+enum GenerationNames {
+  /// Nil for the one after the last mark.
+  static func name(of generation: Generation, in information: TraceInformation) -> String? {
+    information.marks.first { $0.generation == generation }?.name
+  }
+}

@@ -1,0 +1,110 @@
+// The report of `lifespan stats` and `record --stats`: one row a type. Text, CSV and Markdown; JSON stands beside it.
+import LifespanAnalysis
+import LifespanTrace
+
+/// Statistics by type, ready to be written.
+public struct StatisticsReport {
+  let statistics: Statistics
+  let subject: ReportSubject
+  var information: TraceInformation { subject.information }
+  let names: ReportNames
+  /// A filter left only some types: the sums are of these.
+  let isFiltered: Bool
+
+  /// A report of an answer; `isFiltered` where it was asked for some types only.
+  public init(_ statistics: Statistics, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false) {
+    self.statistics = statistics
+    self.subject = subject
+    self.names = names
+    self.isFiltered = isFiltered
+  }
+
+  static let columns = [
+    GridColumn(key: "persistent_count", title: "# Persistent"),
+    GridColumn(key: "persistent_bytes", title: "Persistent"),
+    GridColumn(key: "transient_count", title: "# Transient"),
+    GridColumn(key: "transient_bytes", title: "Transient"),
+    GridColumn(key: "temporary_count", title: "# Temporary"),
+    GridColumn(key: "kept_count", title: "# Kept"),
+    GridColumn(key: "kept_bytes", title: "Kept"),
+    GridColumn(key: "total_count", title: "# Total"),
+    GridColumn(key: "total_bytes", title: "Total bytes"),
+    GridColumn(key: "kind", title: "Kind", isNumber: false),
+    GridColumn(key: "module", title: "Module", isNumber: false, canShrink: true),
+    GridColumn(key: "type", title: "Type", isNumber: false, canShrink: true),
+  ]
+
+  /// Keys that `--columns` and `--sort` take.
+  public static let columnKeys = columns.map(\.key)
+
+  /// The columns that are shown when none are asked for.
+  static let usualColumns = [
+    "persistent_count", "persistent_bytes", "transient_count", "total_count", "total_bytes", "type",
+  ]
+
+  /// The whole report, ending with a newline.
+  public func render(_ options: ReportOptions) -> String {
+    let all = grid()
+    let places = options.cut(all.order(by: options.sort))
+    if options.format == .json { return json(places.map { statistics.rows[$0] }) + "\n" }
+    var shown = all
+    shown.rows = places.map { all.rows[$0] }
+    // CSV is for programs: it has the module too.
+    let usual = options.format == .csv ? Self.usualColumns.dropLast() + ["kind", "module", "type"] : Self.usualColumns
+    shown = shown.selecting(options.columns ?? usual)
+    if let text = options.plainText(shown, subject) { return text }
+    return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
+  }
+
+  private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {
+    var lines = Preface.lines(subject, style: options.style)
+    if let scope { lines.insert(scope, at: lines.count - 1) }
+    lines += shown.tableLines(style: options.style)
+    if shown.rows.isEmpty { lines.append("no type passes the filters") }
+    lines += options.rest(of: total, shown: shown.rows.count, "types")
+    if statistics.unknownDeaths > 0 {
+      lines.append("\(Units.count(statistics.unknownDeaths)) objects died whose birth is not in the recording")
+    }
+    return lines + Preface.closing(names, style: options.style)
+  }
+
+  /// Says which rows and which stretch are shown, where that is not the usual.
+  private var scope: String? {
+    var words: [String] = []
+    switch statistics.lifespan {
+    case .living: break
+    case .all: words.append("all objects created")
+    case .destroyed: words.append("created and destroyed")
+    }
+    if let from = statistics.window.from { words.append("from \(MomentText.of(from))") }
+    if let to = statistics.window.to { words.append("to \(MomentText.of(to))") }
+    return words.isEmpty ? nil : words.joined(separator: ", ")
+  }
+
+  private func grid() -> Grid {
+    var grid = Grid(columns: Self.columns)
+    grid.summary = [cells(statistics.total, kind: "", module: "", type: isFiltered ? "all of these" : "all heap")]
+    if !isFiltered { grid.summary.append(cells(swiftObjects, kind: "", module: "", type: "Swift objects")) }
+    grid.rows = statistics.rows.map { row in
+      cells(
+        row.tally, kind: row.type.kind.description, module: names.module(of: row.type), type: names.name(of: row.type))
+    }
+    return grid
+  }
+
+  private var swiftObjects: Tally {
+    let others: Set<ObjectKind> = [.malloc, .vm, .thread, .token]
+    return statistics.totalsByKind.reduce(into: Tally()) { sum, total in
+      if !others.contains(total.kind) { sum += total.tally }
+    }
+  }
+
+  private func cells(_ tally: Tally, kind: String, module: String, type: String) -> [Cell] {
+    [
+      .count(tally.persistentCount), .bytes(tally.persistentBytes.rawValue), .count(tally.transientCount),
+      .bytes(tally.transientBytes.rawValue), tally.temporaryCount.map { .count($0) } ?? .word("-"),
+      .count(tally.keptCount), .bytes(tally.keptBytes.rawValue), .count(tally.totalCount),
+      .bytes(tally.totalBytes.rawValue), .word(kind), .word(module), .word(type),
+    ]
+  }
+}

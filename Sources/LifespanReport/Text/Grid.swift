@@ -1,0 +1,108 @@
+// Rows and columns before they become text: the same cells as a table, as CSV and as Markdown. Made by the renderers.
+
+/// What stands in a cell.
+enum Cell: Equatable {
+  case count(Int64)
+  case bytes(Int64)
+  /// Seconds with six decimals, from nanoseconds.
+  case moment(Int64?)
+  case word(String)
+
+  static func count(_ value: Int) -> Cell { .count(Int64(value)) }
+
+  /// As a person reads it.
+  var text: String {
+    switch self {
+    case .count(let value): return Units.count(value)
+    case .bytes(let value): return Units.bytes(value)
+    case .moment(let value): return value.map(Units.moment) ?? "-"
+    case .word(let text): return text
+    }
+  }
+
+  /// As a program reads it: no units, no separators.
+  var raw: String {
+    switch self {
+    case .count(let value), .bytes(let value): return String(value)
+    case .moment(let value): return value.map { String($0) } ?? ""
+    case .word(let text): return text
+    }
+  }
+
+  fileprivate var number: Int64? {
+    switch self {
+    case .count(let value), .bytes(let value): return value
+    case .moment(let value): return value ?? .max
+    case .word: return nil
+    }
+  }
+}
+
+/// A column: its key (in `--columns`, `--sort`, CSV and JSON alike) and its title in tables.
+struct GridColumn: Equatable {
+  let key: String
+  let title: String
+  var isNumber = true
+  /// Long names give way to the width of a line.
+  var canShrink = false
+  /// Numbers are sorted with the largest first, moments and words with the smallest.
+  var sortsDown = true
+}
+
+/// A table of cells.
+struct Grid {
+  var columns: [GridColumn]
+  var summary: [[Cell]] = []
+  var rows: [[Cell]] = []
+
+  /// The same rows with some of the columns, in the order asked for.
+  func selecting(_ keys: [String]?) -> Grid {
+    guard let keys else { return self }
+    let places = keys.compactMap { key in columns.firstIndex { $0.key == key } }
+    return Grid(
+      columns: places.map { columns[$0] }, summary: summary.map { row in places.map { row[$0] } },
+      rows: rows.map { row in places.map { row[$0] } })
+  }
+
+  /// The places of the rows in the order of a column; equal ones stay as they are.
+  func order(by key: String?) -> [Int] {
+    guard let key, let column = columns.firstIndex(where: { $0.key == key }) else { return Array(rows.indices) }
+    let down = columns[column].sortsDown
+    return rows.indices.sorted { left, right in
+      let (a, b) = (rows[left][column], rows[right][column])
+      if let a = a.number, let b = b.number, a != b { return down ? a > b : a < b }
+      if case .word(let a) = a, case .word(let b) = b, a != b { return a < b }
+      return left < right
+    }
+  }
+
+  func tableLines(style: TextStyle) -> [String] {
+    var table = TextTable(
+      columns: columns.map { .init(title: $0.title, isNumber: $0.isNumber, canShrink: $0.canShrink) })
+    table.summary = summary.map { $0.map(\.text) }
+    table.rows = rows.map { $0.map(\.text) }
+    return table.lines(style: style)
+  }
+
+  /// RFC 4180 with a line of keys first. Summary rows are left out: a reader of CSV adds up itself.
+  func csvLines() -> [String] {
+    [columns.map(\.key).joined(separator: ",")]
+      + rows.map { row in row.map { Self.quoted($0.raw) }.joined(separator: ",") }
+  }
+
+  func markdownLines() -> [String] {
+    let head = "| " + columns.map(\.title).joined(separator: " | ") + " |"
+    let rule = "|" + columns.map { $0.isNumber ? "--:|" : "---|" }.joined()
+    let body = (summary + rows).map { row in
+      "| "
+        + row.map { $0.text.replacing("\\", with: "\\\\").replacing("|", with: "\\|").replacing("<", with: "\\<") }
+        .joined(separator: " | ") + " |"
+    }
+    return [head, rule] + body
+  }
+
+  private static func quoted(_ text: String) -> String {
+    guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
+    return "\"" + text.replacing("\"", with: "\"\"") + "\""
+  }
+}

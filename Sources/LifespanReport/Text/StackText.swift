@@ -1,0 +1,36 @@
+// Backtraces as lines, and objects grouped by the stack that made them. Used by generations, objects and history.
+import LifespanAnalysis
+import LifespanTrace
+
+/// A backtrace as indented lines.
+enum StackText {
+  static func lines(_ stack: StackID, _ names: ReportNames, indent: Int) -> [String] {
+    let margin = String(repeating: " ", count: indent)
+    var lines = names.frames(of: stack).map { frame in
+      margin + TextTable.shortened(frame.description, to: TextStyle.width - indent)
+    }
+    if let ending = names.ending(of: stack) { lines.append(margin + "(\(ending))") }
+    return lines
+  }
+}
+
+/// One block a stack: how many objects of which type it made, the stack, their numbers.
+enum StackGroupsText {
+  /// Numbers of objects in one block, at most; `lifespan objects` lists them all.
+  static let serialsShown = 8
+
+  static func lines(_ list: ObjectList, _ names: ReportNames, style: TextStyle) -> [String] {
+    var lines: [String] = []
+    for group in list.groups {
+      let head = "\(Units.count(group.count)) × \(names.name(of: group.type)), \(Units.bytes(group.bytes.rawValue))"
+      lines.append(style.heading(TextTable.shortened(head, to: TextStyle.width)))
+      lines += StackText.lines(group.stack, names, indent: 4)
+      let serials = group.serials.prefix(serialsShown).map { "@\($0)" }.joined(separator: " ")
+      let more = group.count > min(group.serials.count, serialsShown) ? " …" : ""
+      if !serials.isEmpty { lines.append("    \(serials)\(more)") }
+      lines.append("")
+    }
+    if lines.last == "" { lines.removeLast() }
+    return lines
+  }
+}

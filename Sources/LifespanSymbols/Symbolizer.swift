@@ -1,0 +1,95 @@
+// Names addresses of code: what the renderers ask for every frame they show. Reads a file when the first frame needs it.
+
+/// Names code locations: by the symbols of the files that ran, or in a test by a table.
+public protocol FrameNamer {
+  /// The named frame of one location.
+  func frame(at location: CodeLocation) -> Frame
+  /// What kept frames shown so far from being named.
+  var notes: [SymbolNote] { get }
+}
+
+extension FrameNamer {
+  /// The first frame, from the innermost, that is neither runtime nor allocator nor system: who allocated.
+  /// The innermost frame that is named at all when there is no such frame; nil for an empty stack.
+  public func responsibleFrame(of stack: some Sequence<CodeLocation>) -> Frame? {
+    var fallback: Frame?
+    for location in stack {
+      let frame = frame(at: location)
+      if frame.origin == .program { return frame }
+      if fallback == nil, frame.offset != nil { fallback = frame }
+    }
+    return fallback
+  }
+}
+
+/// Names code locations. Not for several threads at once. Memory: the symbol tables of the images that were asked for.
+public final class Symbolizer: FrameNamer {
+  private let demangler = Demangler()
+  private let debugRoot: String
+  private var images: [CodeImage: ImageSymbols] = [:]
+  private var order: [CodeImage] = []
+  private var frames: [CodeLocation: Frame] = [:]
+  private var unnamed: Set<CodeImage> = []
+
+  /// A symbolizer that looks for separate debug files below `debugRoot`, as gdb does, and beside the images.
+  public init(debugRoot: String = "/usr/lib/debug") {
+    self.debugRoot = debugRoot
+  }
+
+  /// The named frame of one location. The same location gives the same frame without looking again.
+  public func frame(at location: CodeLocation) -> Frame {
+    if let known = frames[location] { return known }
+    let frame = name(location)
+    frames[location] = frame
+    return frame
+  }
+
+  /// What kept frames shown so far from being named, in the order in which the images were met.
+  public var notes: [SymbolNote] {
+    order.compactMap { image in
+      guard unnamed.contains(image), let problem = images[image]?.problem else { return nil }
+      return SymbolNote(image: image, problem: problem)
+    }
+  }
+
+  private func name(_ location: CodeLocation) -> Frame {
+    guard let image = location.image else {
+      return Frame(function: "0x" + String(location.address.value, radix: 16), module: "?", origin: .system)
+    }
+    guard let match = match(location.address, in: symbols(of: image)) else {
+      unnamed.insert(image)
+      let function = "\(image.fileName) + 0x\(String(location.address.value, radix: 16))"
+      return Frame(function: function, module: image.moduleName, origin: .of(image: image, mangled: nil))
+    }
+    return Frame(
+      function: demangler.demangle(match.mangled), offset: location.address.value &- match.start,
+      module: image.moduleName, origin: .of(image: image, mangled: match.mangled))
+  }
+
+  /// An async function's continuation is recorded by where it begins, not by where a call returned to: the byte before
+  /// belongs to whatever function lies before it.
+  private func match(_ address: CodeAddress, in table: SymbolTable) -> SymbolTable.Match? {
+    if case .returnAddress(let value) = address, let begun = table.function(startingAt: value),
+      Self.isContinuation(begun.mangled)
+    {
+      return begun
+    }
+    return table.function(at: address.lookup)
+  }
+
+  /// Whether a mangled name ends in `TY<n>_` or `TQ<n>_`.
+  static func isContinuation(_ mangled: String) -> Bool {
+    guard mangled.hasSuffix("_") else { return false }
+    let head = mangled.dropLast().reversed().drop { $0.isNumber }
+    let suffix = head.prefix(2).map { $0 }
+    return suffix == ["Y", "T"] || suffix == ["Q", "T"]
+  }
+
+  private func symbols(of image: CodeImage) -> SymbolTable {
+    if let known = images[image] { return known.table }
+    let read = ImageSymbols(image: image, debugRoot: debugRoot)
+    images[image] = read
+    order.append(image)
+    return read.table
+  }
+}

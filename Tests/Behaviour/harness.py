@@ -1,0 +1,227 @@
+"""What a behaviour test works with: a folder, built programs, plain and recorded runs, and their comparison.
+
+Every module beside this one defines behaviours with @behaviour("sentence"); run.py runs them. A behaviour gets a Bench.
+"""
+
+import json, os, shlex, shutil, signal, subprocess, threading
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = os.path.join(ROOT, "Tests", "Programs")
+TOOLCHAIN = os.path.dirname(os.path.realpath(shutil.which("swift") or "swift"))
+BEHAVIOURS = []
+
+
+class Failure(Exception):
+    """The first thing that is not as it should be."""
+
+
+class Skip(Exception):
+    """This machine cannot show the behaviour; says why."""
+
+
+class PlainDone(Exception):
+    """With --plain: the program itself behaved, what follows needs a recorder."""
+
+
+def behaviour(sentence):
+    def add(function):
+        BEHAVIOURS.append((sentence, function))
+        return function
+
+    return add
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def first_difference(a, b):
+    for number, (x, y) in enumerate(zip(a.splitlines() + ["(end)"], b.splitlines() + ["(end)"]), 1):
+        if x != y:
+            return f"line {number}: {x[:120]!r} against {y[:120]!r}"
+    return "in the last line's end"
+
+
+class Result:
+    """How a command ended, as a shell says it, and what it printed."""
+
+    def __init__(self, status, out, err):
+        self.status = 128 - status if status < 0 else status
+        self.out, self.err = out, err
+
+    def truth(self):
+        lines = [x for x in self.out.splitlines() if x.startswith("TRUTH ")]
+        expect(lines, f"no TRUTH on stdout; stderr ends: {self.err[-200:]!r}")
+        return json.loads(lines[-1][6:])
+
+
+class Programs:
+    """Builds the programs of Tests/Programs, each with each set of flags once, for all behaviours."""
+
+    def __init__(self, folder):
+        self.folder, self.lock, self.built = folder, threading.Lock(), {}
+
+    def get(self, name, flags=(), optimised=True):
+        key = (name, tuple(flags), optimised)
+        with self.lock:
+            one = self.built.setdefault(key, [threading.Lock(), None])
+        with one[0]:
+            if not one[1]:
+                one[1] = self.build(name, flags, optimised, os.path.join(self.folder, str(list(self.built).index(key))))
+            return one[1]
+
+    def build(self, name, flags, optimised, folder):
+        os.makedirs(folder, exist_ok=True)
+        base, kind = os.path.splitext(name)
+        program = os.path.join(folder, base)
+        source = os.path.join(PROGRAMS, name)
+        if kind == ".swift":
+            support = os.path.join(PROGRAMS, "Support")
+            helpers = os.path.join(folder, "Helpers.o")
+            compile_all(["clang", "-c", "-O2", os.path.join(support, "Helpers.c"), "-o", helpers])
+            compile_all(
+                [
+                    "swiftc",
+                    "-swift-version",
+                    "5",
+                    "-O" if optimised else "-Onone",
+                    "-g",
+                    "-Xcc",
+                    "-fno-omit-frame-pointer",
+                    "-parse-as-library",
+                    "-module-name",
+                    "Program",
+                    "-import-objc-header",
+                    os.path.join(support, "Helpers.h"),
+                    source,
+                    os.path.join(support, "Truth.swift"),
+                    helpers,
+                    *flags,
+                    "-o",
+                    program,
+                ]
+            )
+        else:
+            compile_all(["clang++" if kind == ".cpp" else "clang", "-O2", source, *flags, "-o", program, "-pthread"])
+        return program
+
+
+def compile_all(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    errors = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()[-3:]
+    expect(done.returncode == 0, f"does not build: {' | '.join(errors[:3])}")
+
+
+class Bench:
+    """One behaviour's folder and tools. `lifespan` is None with --plain."""
+
+    def __init__(self, folder, lifespan, programs):
+        self.folder, self.lifespan, self.programs, self.traces = folder, lifespan, programs, 0
+        os.makedirs(folder, exist_ok=True)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("LIFESPAN_") and k != "LD_PRELOAD"}
+        self.env.update(XDG_RUNTIME_DIR=folder, SWIFT_BACKTRACE="enable=no", TERM="dumb")
+
+    def path(self, *words):
+        return os.path.join(self.folder, *words)
+
+    def file(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def program(self, name, *flags, optimised=True):
+        return self.programs.get(name, flags, optimised)
+
+    def steps(self, text, *flags):
+        """The program that does what its arguments say (Tests/Programs/steps.swift), and these arguments."""
+        return [self.program("steps.swift", *flags), *shlex.split(text)]
+
+    def run(self, command, stdin="", timeout=120, cwd=None):
+        """Runs to the end; a hang is a failure and takes the whole process group with it."""
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=cwd or self.folder,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(stdin.encode(), timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise Failure(f"hangs: no end after {timeout} s: {' '.join(command)[:160]}")
+        return Result(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+    def needs_recorder(self):
+        """From here on there is nothing to check without one."""
+        if not self.lifespan:
+            raise PlainDone()
+
+    def recorder_only(self):
+        """A behaviour of the command alone."""
+        if not self.lifespan:
+            raise Skip("needs a recorder")
+
+    def command(self, *words, status=0):
+        """Runs lifespan itself."""
+        self.needs_recorder()
+        result = self.run([self.lifespan, *words])
+        expect(
+            result.status == status,
+            f"lifespan {words[0]}: exit status {result.status}, not {status}: {result.err.strip()[-200:]}",
+        )
+        return result
+
+    def record_words(self, command, options=(), trace=None):
+        """The words that run `command` under recording; with --plain the command alone."""
+        if not self.lifespan:
+            return list(command), None
+        if trace is None:
+            self.traces += 1
+            trace = self.path(f"trace{self.traces}.lifespan")
+        return [self.lifespan, "record", *options, "-o", trace, "--", *command], trace
+
+    def same(self, command, options=(), stdin="", timeout=120, cwd=None, stdout=True, stderr=True):
+        """Runs plain and under recording: same exit status, stdout and, but for our own lines, stderr."""
+        from recording import Recording
+
+        plain = self.run(command, stdin, timeout, cwd)
+        words, trace = self.record_words(command, options)
+        recorded = self.run(words, stdin, timeout, cwd)
+        expect(
+            recorded.status == plain.status,
+            f"exit status {recorded.status}, plain {plain.status}; stderr: {recorded.err.strip()[-200:]!r}",
+        )
+        if stdout and recorded.out != plain.out:
+            raise Failure(f"stdout differs from the plain run's, {first_difference(recorded.out, plain.out)}")
+        ours = our_lines(recorded.err, plain.err) if stderr else []
+        expect(len(ours) <= 2, f"{len(ours)} lines of ours on stderr: {ours[:3]}")
+        return Recording(self, trace, recorded, ours)
+
+    def unrecorded(self, command, says, stdin=""):
+        """A program that cannot be recorded: unchanged, and one line on stderr says why."""
+        recording = self.same(command, stdin=stdin)
+        self.needs_recorder()
+        expect(len(recording.ours) == 1, f"{len(recording.ours)} lines on stderr, not one: {recording.ours}")
+        expect(
+            any(word in recording.ours[0].lower() for word in says),
+            f"{recording.ours[0]!r} says nothing of {' or '.join(says)}",
+        )
+        return recording
+
+
+def our_lines(recorded, plain):
+    """The lines of a recorded run's stderr that the plain run lacks; the plain ones must be there, in order."""
+    ours, rest = [], plain.splitlines()
+    for line in recorded.splitlines():
+        if rest and line == rest[0]:
+            rest.pop(0)
+        else:
+            ours.append(line)
+    expect(not rest, f"stderr lacks {rest[0][:120]!r} of the plain run" if rest else "")
+    return ours

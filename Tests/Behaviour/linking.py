@@ -1,0 +1,52 @@
+"""Static, stripped, other allocators, no runtime."""
+
+import os, subprocess
+
+from harness import Skip, behaviour, expect
+
+STATIC = "-static-stdlib"
+
+
+@behaviour("an unstripped program with a static runtime is recorded exactly")
+def static_stdlib(bench):
+    for name in ("threads.swift", "concurrency.swift"):
+        bench.same([bench.program(name, STATIC)]).is_complete().tells()
+
+
+@behaviour("a stripped program with a static runtime runs, and one line says what to do; doctor too")
+def stripped(bench):
+    program = bench.program("steps.swift", STATIC, "-Xlinker", "-s")
+    bench.unrecorded([program, "make", "First", "3", "exit", "3"], ["strip"])
+    result = bench.run([bench.lifespan, "doctor", program])
+    expect("strip" in (result.out + result.err).lower(), f"doctor says nothing of stripping: {result.out[-200:]!r}")
+
+
+@behaviour("a static executable runs, and one line says what to do")
+def static_executable(bench):
+    bench.unrecorded(bench.steps("make First 3 exit 3", "-static-executable"), ["static"])
+
+
+def library(name):
+    path = subprocess.run(["clang", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
+    if not os.path.isabs(path):
+        raise Skip(f"{name} is not installed (Tools/setup --tests installs it)")
+    return path
+
+
+@behaviour("a static runtime with jemalloc linked in is recorded exactly")
+def jemalloc_static(bench):
+    program = bench.program("threads.swift", STATIC, "-Xlinker", library("libjemalloc.a"))
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True).stdout
+    expect(" T mallctl" in symbols or " t mallctl" in symbols, "jemalloc is not linked in")
+    bench.same([program]).is_complete().tells()
+
+
+@behaviour("a static runtime with jemalloc as a shared library, as server templates make it, is recorded exactly")
+def jemalloc_shared(bench):
+    library("libjemalloc.so")
+    bench.same([bench.program("threads.swift", STATIC, "-Xlinker", "-ljemalloc")]).is_complete().tells()
+
+
+@behaviour("a program without a Swift runtime runs unchanged, and one line says so")
+def no_runtime(bench):
+    bench.unrecorded([bench.program("no_runtime.c"), "one", "two"], ["swift"], stdin="first\nsecond\n")

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Behaviour tests: small programs (Tests/Programs), plain and under `lifespan record`, and what the trace says of them.
+
+  Tests/Behaviour/run.py [--lifespan .build/release/lifespan] [--only TEXT] [-j N] [--keep]
+  Tests/Behaviour/run.py --plain      without a recorder: checks the programs themselves
+
+One line for each behaviour; the last line is "N passed, N failed[, N skipped]". Called by Tools/test.
+"""
+
+import argparse, concurrent.futures, importlib, os, shutil, sys, tempfile, time, traceback
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness
+
+MODULES = "exactness unwinders linking wrappers lifecycle terminal control refusals toolchain consumer scripts"
+for module in MODULES.split():
+    importlib.import_module(module)
+
+
+def attempt(number, sentence, function, options, tmp, programs):
+    """Returns the word and the reason."""
+    bench = harness.Bench(os.path.join(tmp, str(number)), options.lifespan, programs)
+    try:
+        function(bench)
+        return "ok", ""
+    except harness.PlainDone:
+        return "ok", ""
+    except harness.Skip as reason:
+        return "skip", str(reason)
+    except harness.Failure as reason:
+        return "FAIL", str(reason)
+    except Exception as error:  # a mistake in the test, or output of another shape than promised
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return "FAIL", f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"
+    finally:
+        if not options.keep:
+            shutil.rmtree(bench.folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--lifespan", default=os.path.join(harness.ROOT, ".build", "release", "lifespan"), help="the command to test"
+    )
+    parser.add_argument("--plain", action="store_true", help="check the programs only, without a recorder")
+    parser.add_argument("--only", default="", help="behaviours whose sentence contains this")
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 2, help="at once (default: one a core)")
+    parser.add_argument("--keep", action="store_true", help="keep the folder and print its name")
+    options = parser.parse_args()
+    options.lifespan = None if options.plain else os.path.abspath(options.lifespan)
+    if options.lifespan and not os.path.exists(options.lifespan):
+        sys.exit(f"behaviour: {options.lifespan} is not there; Tools/build makes it")
+
+    chosen = [(n, s, f) for n, (s, f) in enumerate(harness.BEHAVIOURS) if options.only.lower() in s.lower()]
+    tmp = tempfile.mkdtemp(prefix="lsb.")
+    counts = {"ok": 0, "FAIL": 0, "skip": 0}
+    try:
+        programs = harness.Programs(os.path.join(tmp, "p"))
+        with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+
+            def timed(n, s, f):
+                start = time.monotonic()
+                return s, *attempt(n, s, f, options, tmp, programs), time.monotonic() - start
+
+            for task in concurrent.futures.as_completed([pool.submit(timed, *one) for one in chosen]):
+                sentence, word, reason, seconds = task.result()
+                counts[word] += 1
+                print(f"{word:4} {sentence} ({seconds:.1f} s)" + (f"\n     {reason}" if reason else ""), flush=True)
+    finally:
+        if options.keep:
+            print(f"kept in {tmp}")
+        else:
+            shutil.rmtree(tmp, ignore_errors=True)
+    print(f"{counts['ok']} passed, {counts['FAIL']} failed" + (f", {counts['skip']} skipped" if counts["skip"] else ""))
+    return 1 if counts["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+// list, mark, start and stop against a running `record`, and the privacy of its socket.
+
+import Foundation
+import XCTest
+
+final class SessionTests: CommandTestCase {
+  /// A recorded program that says that it is up, and ends with its stdin.
+  private func startProgram(_ options: String...) throws -> (running: RunningCommand, pid: Int32) {
+    let running = try start(
+      ["record"] + options + ["--", "bash", "-c", "echo $$; read line; exit 0"], adding: FakeRecorder.environment())
+    return (running, Int32(running.readLine()) ?? 0)
+  }
+
+  private func recordings() throws -> [[String: Any]] {
+    let text = try run("list", "--json").output
+    let document = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+    XCTAssertEqual(document?["format"] as? Int, 1)
+    return document?["recordings"] as? [[String: Any]] ?? []
+  }
+
+  func testListShowsWhatRuns() throws {
+    XCTAssertEqual(try run("list").output, "no recording runs\n")
+    XCTAssertEqual(try recordings().count, 0)
+    let (running, pid) = try startProgram("-o", "%p.lifespan")
+    let listed = try XCTUnwrap(recordings().first)
+    XCTAssertEqual(listed["pid"] as? Int, Int(pid))
+    XCTAssertEqual(listed["record_pid"] as? Int, Int(running.pid))
+    XCTAssertEqual(listed["recording"] as? Bool, true)
+    XCTAssertEqual(listed["lost"] as? Int, 0)
+    XCTAssertEqual(listed["trace"] as? String, "\(folder.path)/\(pid).lifespan")
+    XCTAssertEqual((listed["program"] as? String)?.hasSuffix("/bash"), true)
+    let table = try run("list").output.split(separator: "\n")
+    XCTAssertEqual(table.count, 2)
+    XCTAssertTrue(table[1].contains("recording"), String(table[1]))
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testMarkPrintsTheNameOfTheGeneration() throws {
+    let (running, pid) = try startProgram()
+    XCTAssertEqual(try run("mark").output, "A\n")
+    XCTAssertEqual(try run("mark", "logged in").output, "logged in\n")
+    XCTAssertEqual(try run("mark", "\(pid)").output, "C\n")
+    XCTAssertEqual(try run("mark", "\(pid)", "out").output, "out\n")
+    XCTAssertEqual(try run("mark", "\(running.pid)").output, "E\n")
+    let other = try run("mark", "1", "x")
+    XCTAssertEqual(other.status, 2)
+    XCTAssertTrue(other.errors.contains("\(pid) ("), other.errors)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testStartAndStopSwitchTheRecording() throws {
+    let (running, pid) = try startProgram("--paused")
+    XCTAssertEqual(try recordings().first?["recording"] as? Bool, false)
+    XCTAssertEqual(try run("start", "\(pid)").output, "\(pid): recording\n")
+    XCTAssertEqual(try run("start").output, "\(pid): already recording\n")
+    XCTAssertEqual(try run("stop").output, "\(pid): paused\n")
+    XCTAssertEqual(try recordings().first?["recording"] as? Bool, false)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testWithoutAPidThereMustBeExactlyOneRecording() throws {
+    let none = try run("mark")
+    XCTAssertEqual(none.status, 2)
+    XCTAssertTrue(none.errors.contains("no recording runs"), none.errors)
+    let (first, _) = try startProgram()
+    let (second, pid) = try startProgram()
+    let ambiguous = try run("mark")
+    XCTAssertEqual(ambiguous.status, 64)
+    XCTAssertTrue(ambiguous.errors.contains("\(pid) ("), ambiguous.errors)
+    XCTAssertEqual(try run("mark", "\(pid)").output, "A\n")
+    XCTAssertEqual(try first.finish().status, 0)
+    XCTAssertEqual(try second.finish().status, 0)
+  }
+
+  func testAProgramWithoutARuntimeIsNotYetRecorded() throws {
+    let running = try start(
+      ["record", "--", "sh", "-c", "echo up; read line; exit 0"], adding: FakeRecorder.environment(runtime: "none"))
+    XCTAssertEqual(running.readLine(), "up")
+    let result = try run("mark")
+    XCTAssertEqual(result.status, 2)
+    XCTAssertTrue(result.errors.contains("no Swift runtime so far"), result.errors)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testASocketWhoseCommandIsGoneIsRemoved() throws {
+    let (running, pid) = try startProgram()
+    kill(running.pid, SIGKILL)
+    // Its end is what makes the socket refuse; that it has ended cannot be waited for while the program lives.
+    var attempts = 0
+    while try !recordings().isEmpty, attempts < 100 { attempts += 1 }
+    XCTAssertEqual(try recordings().count, 0)
+    let sockets = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/lifespan")
+    XCTAssertEqual(sockets, [])
+    kill(pid, SIGKILL)
+    XCTAssertEqual(try running.finish().status, 128 + SIGKILL)
+  }
+
+  func testTheSocketIsOursAlone() throws {
+    let (running, _) = try startProgram()
+    let manager = FileManager.default
+    let directory = folder.path + "/lifespan"
+    XCTAssertEqual(try manager.attributesOfItem(atPath: directory)[.posixPermissions] as? Int, 0o700)
+    let socket = "\(directory)/\(running.pid).sock"
+    XCTAssertEqual(try manager.attributesOfItem(atPath: socket)[.posixPermissions] as? Int, 0o600)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testAFolderOfOthersOrALinkIsNotUsed() throws {
+    let other = folder.appendingPathComponent("other")
+    try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      at: folder.appendingPathComponent("lifespan"), withDestinationURL: other)
+    let temporary = folder.appendingPathComponent("tmp")
+    try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
+    let environment = try FakeRecorder.environment().merging(["TMPDIR": temporary.path]) { $1 }
+    let result = try start(["record", "--", "bash", "-c", "echo $LIFESPAN_SESSION; :"], adding: environment).finish()
+    XCTAssertTrue(result.output.hasPrefix("\(temporary.path)/lifespan-\(geteuid())/"), result.output)
+    XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: other.path), [])
+  }
+}

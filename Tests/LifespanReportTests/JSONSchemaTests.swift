@@ -1,0 +1,41 @@
+// The documents of the goldens against the schemas that the documentation shows.
+import Foundation
+import XCTest
+
+final class JSONSchemaTests: XCTestCase {
+  private var tests: URL { URL(fileURLWithPath: #filePath).deletingLastPathComponent() }
+
+  func testEveryDocumentIsAsTheDocumentationSays() throws {
+    let page = tests.appendingPathComponent("../../Sources/LifespanReport/LifespanReport.docc/JSON.md")
+    let schemas = try JSONSchema.all(inMarkdown: String(contentsOf: page, encoding: .utf8))
+    let goldens = [
+      "stats": ["stats", "stats-empty", "stats-incomplete"], "generations": ["generations", "generation-objects"],
+      "diff": ["diff"], "objects": ["objects"], "history": ["history"],
+    ]
+    XCTAssertEqual(schemas.count, goldens.count)
+    for schema in schemas {
+      let command = String(schema.title.split(separator: " ")[1])
+      for name in goldens[command] ?? [] {
+        let document = try Data(contentsOf: tests.appendingPathComponent("Goldens/\(name).json"))
+        XCTAssertEqual(schema.problems(of: try JSONSerialization.jsonObject(with: document)), [], name)
+      }
+    }
+  }
+
+  func testTheCheckItselfSeesMissingUnknownAndWrongMembers() throws {
+    let text = """
+      ```json
+      {"title": "t", "type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", null]}},
+       "required": ["a"], "additionalProperties": false}
+      ```
+      """
+    let schema = try XCTUnwrap(JSONSchema.all(inMarkdown: text).first)
+    func problems(_ document: String) throws -> Int {
+      schema.problems(of: try JSONSerialization.jsonObject(with: Data(document.utf8))).count
+    }
+    XCTAssertEqual(try problems(#"{"a": 1, "b": null}"#), 0)
+    XCTAssertEqual(try problems(#"{"b": "y"}"#), 2)
+    XCTAssertEqual(try problems(#"{"a": true}"#), 1)
+    XCTAssertEqual(try problems(#"{"a": 1, "c": 1}"#), 1)
+  }
+}

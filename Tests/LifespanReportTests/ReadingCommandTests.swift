@@ -1,0 +1,181 @@
+// The reading subcommands of the built command on small traces: stdout, stderr, exit status.
+import Foundation
+import LifespanTrace
+import XCTest
+
+final class ReadingCommandTests: XCTestCase {
+  /// A folder with `story.lifespan` in it.
+  private func folder(_ bytes: [UInt8] = SampleTrace.story().bytes()) throws -> URL {
+    let folder = try temporaryFolder(self)
+    try Data(bytes).write(to: folder.appendingPathComponent("story.lifespan"))
+    return folder
+  }
+
+  /// Runs it; stdout must be the golden, stderr empty.
+  private func check(
+    _ words: [String], _ golden: String, status: Int32 = 0, in folder: URL? = nil, line: UInt = #line
+  ) throws {
+    let run = try CommandRun(words, in: folder ?? self.folder())
+    XCTAssertEqual(run.stderr, "", line: line)
+    XCTAssertEqual(run.status, status, line: line)
+    assertGolden(run.stdout, "command/\(golden)", line: line)
+    if golden.hasSuffix(".txt") { assertFitsTheLine(run.stdout, line: line) }
+  }
+
+  /// Runs it; stdout must be empty and stderr this one line.
+  private func checkRefused(
+    _ words: [String], _ message: String, status: Int32 = 2, in folder: URL? = nil, line: UInt = #line
+  ) throws {
+    let run = try CommandRun(words, in: folder ?? self.folder())
+    XCTAssertEqual(run.stdout, "", line: line)
+    XCTAssertEqual(run.stderr, "lifespan: \(message)\n", line: line)
+    XCTAssertEqual(run.status, status, line: line)
+  }
+
+  func testStats() throws {
+    try check(["stats", "story.lifespan"], "stats.txt")
+    try check(["stats", "story.lifespan", "--lifespan", "all", "--json"], "stats-all.json")
+    try check(["stats", "story.lifespan", "--lifespan", "destroyed", "--format", "csv"], "stats-destroyed.csv")
+    try check(["stats", "story.lifespan", "--type", "App.*", "--exclude-type", "*Hidden"], "stats-types.txt")
+    try check(["stats", "story.lifespan", "--kind", "array,closure", "--sort", "type"], "stats-kinds.txt")
+    try check(["stats", "story.lifespan", "--from", "launched", "--to", "9ms", "--lifespan=all"], "stats-window.txt")
+    try check(
+      ["stats", "story.lifespan", "--lifespan", "all", "--columns", "temporary-count,type"], "stats-temporary.txt")
+  }
+
+  func testTheNewestTraceHereIsTakenWhenNoneIsNamed() throws {
+    let folder = try folder()
+    let older = folder.appendingPathComponent("older.lifespan")
+    try Data("no trace".utf8).write(to: older)
+    try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: older.path)
+    try check(["stats"], "stats.txt", in: folder)
+    let empty = try temporaryFolder(self)
+    try checkRefused(
+      ["stats"], "no TRACE is given and no *.lifespan is here; lifespan record -- PROGRAM makes one", in: empty)
+  }
+
+  func testGenerationsDownToObjectsAndStacks() throws {
+    try check(["generations", "story.lifespan"], "generations.txt")
+    try check(["generations", "story.lifespan", "--json"], "generations.json")
+    try check(["generations", "story.lifespan", "--at-mark"], "generations-at-mark.txt")
+    try check(["generations", "story.lifespan", "--mark-at", "1500us:early"], "generations-mark-at.txt")
+    try check(["generations", "story.lifespan", "--generation", "round"], "generation.txt")
+    try check(["generations", "story.lifespan", "--generation", "open", "--format", "markdown"], "generation-open.md")
+    try check(
+      ["generations", "story.lifespan", "--generation", "round", "--type", "App.Node"], "generation-objects.txt")
+  }
+
+  func testDiff() throws {
+    try check(["diff", "story.lifespan", "launched", "round"], "diff.txt")
+    try check(["diff", "launched", "11ms", "--json"], "diff.json")
+  }
+
+  func testObjects() throws {
+    try check(["objects", "story.lifespan", "--type", "App.Node", "--lifespan", "all"], "objects.txt")
+    try check(["objects", "--type", "App.Node", "--limit", "1", "--json"], "objects.json")
+  }
+
+  func testHistoryBySerialAndAddress() throws {
+    try check(["history", "story.lifespan", "@3"], "history.txt")
+    try check(["history", "0x500000001020"], "history-address.txt")
+    try check(["history", "@3", "--json"], "history.json")
+  }
+
+  func testFailOnEndsWithOneAndSaysWhy() throws {
+    let folder = try folder()
+    func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
+    let growth = try run("diff", "launched", "round", "--fail-on", "growth=64", "--fail-on", "survivors=3")
+    XCTAssertEqual(growth.stderr, "lifespan: the heap grew by 80 B, over 64 B\n")
+    XCTAssertEqual(growth.status, 1)
+    XCTAssertEqual(try run("diff", "launched", "round", "--fail-on", "growth=80").status, 0)
+    XCTAssertEqual(try run("diff", "launched", "round", "--fail-on", "growth=99%").status, 1)
+    XCTAssertEqual(try run("diff", "launched", "round", "--fail-on", "survivors").status, 1)
+    let generation = try run("generations", "--fail-on", "growth=100")
+    XCTAssertEqual(generation.stderr, "lifespan: generation round grew by 128 B, over 100 B\n")
+    XCTAssertEqual(generation.status, 1)
+    XCTAssertEqual(try run("generations", "--fail-on", "survivors").status, 64)
+  }
+
+  func testUnknownNamesSayWhatIsNearest() throws {
+    try checkRefused(
+      ["stats", "story.lifespan", "--type", "Node"], "no type matches 'Node' in this recording; nearest: App.Node")
+    try checkRefused(
+      ["diff", "lanched", "round"], "no mark 'lanched' in this recording; nearest: launched")
+    try checkRefused(
+      ["generations", "--generation", "rund"], "no generation 'rund' in this recording; nearest: round")
+    try checkRefused(["history", "@99"], "no object @99 in this recording, which has 8 births")
+    try checkRefused(
+      ["history", "0x500000001021"],
+      "no object lay at 0x500000001021 in this recording; nearest: 0x500000001020, 0x500000001050")
+    try checkRefused(
+      ["diff", "round", "launched"],
+      "mark 'round' is not before mark 'launched'; give an earlier and a later moment")
+  }
+
+  func testFilesThatAreNoTraceAreRefusedWithPlaceAndCure() throws {
+    var newer = SampleTrace.story().bytes()
+    newer[8] = 9
+    try checkRefused(
+      ["stats", "nothing.lifespan"],
+      "nothing.lifespan: can't be read (No such file or directory); check the path and its permissions")
+    for command in ["stats", "generations", "objects", "dump"] {
+      try checkRefused(
+        [command, "story.lifespan"], "story.lifespan: empty, byte 0: nothing was recorded into it; record again",
+        in: folder([]))
+    }
+    try checkRefused(
+      ["stats", "story.lifespan"],
+      "story.lifespan: byte 0: no Lifespan trace; give a file that `lifespan record` wrote",
+      in: folder(Array("#!/bin/sh\n".utf8)))
+    try checkRefused(
+      ["stats", "story.lifespan"],
+      "story.lifespan: byte 8: format version 9, newer than this lifespan reads (1); use a newer lifespan",
+      in: folder(newer))
+  }
+
+  func testACutOrDamagedTraceIsReportedAsFarAsItGoes() throws {
+    let bytes = SampleTrace.story().bytes()
+    try check(["stats", "story.lifespan"], "stats-cut.txt", in: folder(Array(bytes.dropLast(20))))
+    var damaged = bytes
+    damaged[bytes.count - 8] ^= 0xff
+    try check(["stats", "story.lifespan"], "stats-damaged.txt", in: folder(damaged))
+  }
+
+  func testCSVSaysOnStderrWhatIsMissing() throws {
+    let bytes = SampleTrace.story().bytes()
+    let run = try CommandRun(["stats", "--format", "csv"], in: folder(Array(bytes.dropLast(20))))
+    XCTAssertEqual(run.status, 0)
+    XCTAssertTrue(run.stdout.hasPrefix("persistent_count,"))
+    XCTAssertEqual(
+      run.stderr,
+      "lifespan: trace: cut at byte 995: the recorder was killed, the disk is full, or it still records\n")
+  }
+
+  func testWrongUsageIsSixtyFour() throws {
+    try checkRefused(["stats", "--sort", "size"], Self.sortMessage, status: 64)
+    try checkRefused(
+      ["stats", "--kind", "classes"],
+      "--kind does not take 'classes': expected class, closure, box, array, dictionary, set, task, thread, malloc, vm, "
+        + "token", status: 64)
+    try checkRefused(
+      ["history", "12"],
+      "cannot use '12': expected an object's address, e.g. 0x7f0012345678, or number, e.g. @12", status: 64)
+    try checkRefused(
+      ["stats", "--json", "--format", "csv"], "--format does not take 'csv': expected json, as --json is given",
+      status: 64)
+    try checkRefused(["diff", "launched"], "something is missing: expected [TRACE] FROM TO [options]", status: 64)
+  }
+
+  private static let sortMessage =
+    "--sort does not take 'size': expected persistent_count, persistent_bytes, transient_count, transient_bytes, "
+    + "temporary_count, kept_count, kept_bytes, total_count, total_bytes, kind, module, type"
+
+  func testHelpOfEveryReadingCommandFitsTheLine() throws {
+    for command in ["stats", "generations", "diff", "objects", "history", "dump"] {
+      let run = try CommandRun([command, "--help"], in: folder())
+      XCTAssertEqual(run.status, 0)
+      assertFitsTheLine(run.stdout)
+      XCTAssertTrue(run.stdout.contains("TRACE is a file, the PID of a recording that runs"), command)
+    }
+  }
+}

@@ -1,0 +1,15 @@
+// C that Swift cannot say by itself, for the behaviour programs (imported as their bridging header).
+#ifndef PROGRAM_HELPERS_H
+#define PROGRAM_HELPERS_H
+
+#include <sys/types.h>
+
+// Calls `inside` once from within a dl_iterate_phdr callback: the loader's lock is held meanwhile.
+void while_loader_is_locked(void (*inside)(void *context), void *context);
+// Swift's Glibc module hides it.
+pid_t plain_fork(void);
+// Installs a handler that counts the signal (sigaction, no SA_RESTART) and the count so far.
+void count_signal(int signal);
+int counted_signals(void);
+
+#endif

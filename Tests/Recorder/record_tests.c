@@ -1,0 +1,243 @@
+// From a hook to records, driven with objects that are plain memory and a metadata that is no runtime's.
+
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "check.h"
+#include "fake_map.h"
+#include "record.h"
+#include "runtime_layout.h"
+
+struct object {
+  const void *metadata;
+  uint64_t refcount;
+  uint64_t fields[2];
+};
+
+static struct lifespan_switch test_switch = {1};
+static struct lifespan_thread *thread;
+static struct lifespan_cell cells[4096];
+static uint64_t cell_count;
+
+static const uint64_t *new_metadata(void) { // of a closure context: word 0 is the kind
+  uint64_t *metadata = calloc(4, sizeof *metadata);
+  metadata[0] = SWIFT_KIND_HEAP_LOCAL;
+  return metadata;
+}
+
+static void begin(void) {
+  fake_map(4 << 20, LIFESPAN_FULL_DROP);
+  lifespan_types_start();
+  lifespan_stacks_start();
+  lifespan_switch_page = &test_switch;
+  thread = fake_thread(0);
+  lifespan_local.thread = thread;
+  lifespan_local.inside = 0;
+}
+static void end(void) {
+  lifespan_local.thread = NULL;
+  free(thread);
+}
+
+static struct lifespan_frame at(uintptr_t pc) { return (struct lifespan_frame){pc, 0, 0}; }
+
+// Kinds of the records written since the last call, as a string of hexadecimal digits pairs in `kinds`.
+static unsigned records(uint8_t *kinds, unsigned room) {
+  unsigned count = 0;
+  cell_count = fake_consume(thread->ring, cells, 4096);
+  for (uint64_t i = 0; i < cell_count; i += lifespan_cell_count(cells[i].b))
+    if (count < room) kinds[count++] = (uint8_t)lifespan_cell_kind(cells[i].b);
+  return count;
+}
+#define EXPECT_RECORDS(...)                                                  \
+  do {                                                                       \
+    uint8_t wanted[] = {0, ##__VA_ARGS__}, got[64];                          \
+    unsigned count = records(got, 64);                                       \
+    CHECK_EQUAL(count, sizeof wanted - 1);                                   \
+    for (unsigned i = 0; i < count && i + 1 < sizeof wanted; i++) CHECK_EQUAL(got[i], wanted[i + 1]); \
+  } while (0)
+
+static void a_type_is_described_once_before_its_first_birth(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_record_birth(&object, metadata, 48, at(0x1000));
+  EXPECT_RECORDS(LIFESPAN_R_TYPE, LIFESPAN_R_BIRTH);
+  uint64_t type = lifespan_cell_value(cells[0].b);
+  struct lifespan_cell *birth = &cells[lifespan_cell_count(cells[0].b)];
+  CHECK_EQUAL(lifespan_cell_value(birth[0].b), (uintptr_t)&object);
+  CHECK_EQUAL(birth[1].a >> 32, type);
+  CHECK_EQUAL(birth[1].b, 48);
+  lifespan_record_birth(&object, metadata, 48, at(0x1000));
+  EXPECT_RECORDS(LIFESPAN_R_BIRTH);
+  end();
+}
+
+static void closures_are_told_apart_by_the_function_that_makes_them(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(0x1000));
+  lifespan_record_birth(&object, metadata, 32, at(0x2000));
+  lifespan_record_birth(&object, metadata, 32, at(0x1000));
+  EXPECT_RECORDS(LIFESPAN_R_TYPE, LIFESPAN_R_BIRTH, LIFESPAN_R_TYPE, LIFESPAN_R_BIRTH, LIFESPAN_R_BIRTH);
+  end();
+}
+
+static void unowned_references_keep_the_memory_after_the_deinit(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object *freed = calloc(1, sizeof *freed), *kept = calloc(1, sizeof *kept);
+  *freed = (struct object){metadata, 1ull << 1, {0, 0}};
+  *kept = (struct object){metadata, 2ull << 1, {0, 0}};
+  lifespan_record_birth(freed, metadata, 32, at(1));
+  records((uint8_t[8]){0}, 8);
+  lifespan_record_death(freed, at(1));
+  EXPECT_RECORDS(LIFESPAN_R_DEATH);
+  lifespan_record_free(freed); // below deallocObject: no event of its own
+  EXPECT_RECORDS();
+  lifespan_record_death(kept, at(1));
+  EXPECT_RECORDS(LIFESPAN_R_DEINIT);
+  lifespan_record_free(kept); // the last unowned reference went
+  EXPECT_RECORDS(LIFESPAN_R_FREE);
+  free(freed);
+  free(kept);
+  end();
+}
+
+static void memory_that_is_no_object_is_freed_without_an_event(void) {
+  begin();
+  uint64_t block[4] = {0x1234, 0, 0, 0};
+  lifespan_record_free(block);
+  lifespan_record_free(NULL);
+  struct object unknown = {new_metadata(), 3, {0, 0}};
+  lifespan_record_death(&unknown, at(1)); // born before the recording
+  EXPECT_RECORDS();
+  end();
+}
+
+static void objects_on_the_own_stack_do_not_die(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  records((uint8_t[8]){0}, 8);
+  thread->walk.lo = (uintptr_t)&object - 64;
+  thread->walk.hi = (uintptr_t)&object + 64;
+  lifespan_record_death(&object, at(1));
+  EXPECT_RECORDS();
+  end();
+}
+
+static void paused_recordings_see_deaths_but_no_births(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  atomic_store(&lifespan_process.map->recording, 0);
+  records((uint8_t[8]){0}, 8);
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  EXPECT_RECORDS();
+  lifespan_record_death(&object, at(1));
+  EXPECT_RECORDS(LIFESPAN_R_DEATH);
+  end();
+}
+
+static void references_of_immortal_null_and_tagged_values_are_no_events(void) {
+  begin();
+  lifespan_process.refcounts = 1;
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}}, immortal = {metadata, 0x80000004ffffffffull, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  records((uint8_t[8]){0}, 8);
+  lifespan_record_refcount(LIFESPAN_R_RETAIN, NULL, 1, 0, true, at(1));
+  lifespan_record_refcount(LIFESPAN_R_RETAIN, (void *)0x8000000000001000ull, 1, 0, true, at(1));
+  lifespan_record_refcount(LIFESPAN_R_RETAIN, &immortal, 1, 0, true, at(1));
+  EXPECT_RECORDS();
+  end();
+}
+
+static void a_reference_event_says_amount_flavour_and_count_before(void) {
+  begin();
+  lifespan_process.refcounts = 1;
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3 | 4ull << 33, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  records((uint8_t[8]){0}, 8);
+  // closures are not told apart here: known as recorded
+  lifespan_record_refcount(LIFESPAN_R_RETAIN, (void *)((uintptr_t)&object | 3), 7, LIFESPAN_REF_TRY, true, at(1));
+  EXPECT_RECORDS(LIFESPAN_R_RETAIN);
+  CHECK_EQUAL(lifespan_cell_value(cells[0].b), (uintptr_t)&object);
+  CHECK_EQUAL(cells[1].a >> 32, 7);
+  CHECK_EQUAL(cells[1].b, (uint64_t)LIFESPAN_REF_TRY << 56 | 5);
+  lifespan_process.refcounts = 0;
+  lifespan_record_refcount(LIFESPAN_R_RETAIN, &object, 1, 0, true, at(1)); // not tracked
+  EXPECT_RECORDS();
+  end();
+}
+
+static void what_happens_inside_our_own_code_is_counted_as_suppressed(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_local.inside = 1; // as in a signal handler that came inside a hook
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  lifespan_local.inside = 0;
+  EXPECT_RECORDS();
+  CHECK_EQUAL(thread->ring->suppressed, 1);
+  end();
+}
+
+static void a_mark_inside_a_hook_is_set_when_it_leaves(void) {
+  begin();
+  struct lifespan_thread *inside = lifespan_enter();
+  CHECK_EQUAL(lifespan_recorder_mark("x", 1), 0);
+  EXPECT_RECORDS();
+  lifespan_leave(inside);
+  EXPECT_RECORDS(LIFESPAN_R_MARK);
+  CHECK(lifespan_recorder_mark("named", 5) != 0);
+  EXPECT_RECORDS(LIFESPAN_R_MARK);
+  CHECK_EQUAL(lifespan_cell_value(cells[0].b), 5);
+  end();
+}
+
+static void a_block_that_moves_is_announced_before_and_told_after(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}}, elsewhere = object;
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  records((uint8_t[8]){0}, 8);
+  CHECK(lifespan_record_moving(&object));
+  lifespan_record_moved(&object, &elsewhere, 64);
+  EXPECT_RECORDS(LIFESPAN_R_MOVING, LIFESPAN_R_MOVED);
+  CHECK(lifespan_record_moving(&object));
+  lifespan_record_moved(&object, NULL, 64);
+  EXPECT_RECORDS(LIFESPAN_R_MOVING, LIFESPAN_R_MOVE_FAILED);
+  end();
+}
+
+static void tokens_are_born_and_die_outside_all_memory(void) {
+  begin();
+  uint64_t one = lifespan_recorder_token_born("Upload", 6, 16), two = lifespan_recorder_token_born("Upload", 6, 16);
+  CHECK(one >= LIFESPAN_TOKEN_ADDRESS && two != one);
+  EXPECT_RECORDS(LIFESPAN_R_TYPE, LIFESPAN_R_BIRTH, LIFESPAN_R_BIRTH);
+  lifespan_recorder_token_died(one);
+  EXPECT_RECORDS(LIFESPAN_R_DEATH);
+  end();
+}
+
+const struct test record_tests[] = {
+  {"a type is described once, before its first birth", a_type_is_described_once_before_its_first_birth},
+  {"closures are told apart by the function that makes them", closures_are_told_apart_by_the_function_that_makes_them},
+  {"unowned references keep the memory after the deinit", unowned_references_keep_the_memory_after_the_deinit},
+  {"memory that is no object is freed without an event", memory_that_is_no_object_is_freed_without_an_event},
+  {"objects on the own stack do not die", objects_on_the_own_stack_do_not_die},
+  {"paused recordings see deaths but no births", paused_recordings_see_deaths_but_no_births},
+  {"references of immortal, null and tagged values are no events", references_of_immortal_null_and_tagged_values_are_no_events},
+  {"a reference event says amount, flavour and count before", a_reference_event_says_amount_flavour_and_count_before},
+  {"what happens inside our own code is counted as suppressed", what_happens_inside_our_own_code_is_counted_as_suppressed},
+  {"a mark inside a hook is set when it leaves", a_mark_inside_a_hook_is_set_when_it_leaves},
+  {"a block that moves is announced before and told after", a_block_that_moves_is_announced_before_and_told_after},
+  {"tokens are born and die outside all memory", tokens_are_born_and_die_outside_all_memory},
+  {NULL, NULL},
+};

@@ -1,0 +1,81 @@
+// What `lifespan record` and its clients do with the kernel and with atomics, which Swift cannot say: the mapping that is shared
+// with the recorded program, descriptors sent over the session socket, the thread that drains. Called by Tools/lifespan/Record.
+// Everything here runs in the command, never in a recorded program; it may allocate. Results < 0 are -errno.
+#ifndef LIFESPAN_SESSION_H
+#define LIFESPAN_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lifespan_drain.h"
+
+// ---- session_map.c: the mapping. Main thread.
+
+// Makes the memfd, `data_bytes` of it (and the header) allocated, sealed against shrinking, header filled in as far as the consumer
+// owns it, and maps it. Returns the descriptor; *map is the mapping. Undone by session_map_close.
+int session_map_create(const struct lifespan_options *options, uint64_t data_bytes, struct lifespan_map **map);
+void session_map_close(struct lifespan_map *map, int file);
+// 1 while births are recorded. Any thread.
+bool session_map_recording(const struct lifespan_map *map);
+// enum lifespan_program_state and enum lifespan_capture as the program says. Any thread.
+uint32_t session_map_state(const struct lifespan_map *map);
+uint32_t session_map_capture(const struct lifespan_map *map);
+// Why the capture is not complete, as the program says; always terminated. After the program's end or while it runs.
+void session_map_reason(const struct lifespan_map *map, char *room, size_t length);
+// Says goodbye: no producer waits for us any more.
+void session_map_leave(struct lifespan_map *map);
+
+// ---- session_drain.c: the thread that drains.
+
+struct session_drain;
+// Starts the thread (all signals blocked in it). NULL: errno. The drain stays the caller's.
+struct session_drain *session_drain_start(struct lifespan_drain *drain);
+// Around every use of the drain by another thread while the thread runs.
+void session_drain_lock(struct session_drain *thread);
+void session_drain_unlock(struct session_drain *thread);
+// Ends the loop, waits for the thread and frees it. Returns what the loop returned: 0 or -errno of the sink.
+int session_drain_stop(struct session_drain *thread);
+
+// ---- session_socket.c: SOCK_SEQPACKET messages with descriptors.
+
+// One message, with `descriptor` attached when it is >= 0. Returns 0 or -errno.
+int session_send(int socket, const struct lifespan_message *message, int descriptor);
+// One message. Returns 0, -EPROTO when it is no whole message of our ABI, -ECONNRESET at the end, or -errno.
+int session_receive(int socket, struct lifespan_message *message);
+// Listens on `path` with mode 0600; the path must not exist. Returns the socket (close-on-exec, non-blocking) or -errno.
+int session_listen(const char *path);
+// Takes a connection of our own uid (or root's). Returns it, *pid the peer's process (0 outside our pid namespace), or -errno (-EPERM another's).
+int session_accept(int socket, pid_t *pid);
+// Connects; gives up after `milliseconds` without an answer. Returns the socket or -errno.
+int session_connect(const char *path, int milliseconds);
+
+// ---- session_process.c: what Glibc's Swift overlay does not offer.
+
+// A descriptor that becomes readable when the process ends, or -errno (-ESRCH: it is gone).
+int session_pidfd(pid_t pid);
+// Renames without replacing. Returns 0 or -errno (-EEXIST: the name is taken).
+int session_rename_new(const char *from, const char *to);
+// Blocks all signals but those of a broken program in this thread; *before is the mask as it was. Returns a signalfd or -errno.
+int session_signals(void *before, size_t before_size);
+// Opens /dev/null (close-on-exec) in the place of a standard descriptor that is closed, so that no file of ours gets its number.
+void session_fill_standard_descriptors(void);
+// One signal from the signalfd. Returns its number, 0 when there is none; *sender its process, *from_kernel when a terminal sent it.
+int session_next_signal(int descriptor, pid_t *sender, bool *from_kernel);
+// The ABI of a preload library: loads it (inert without LIFESPAN_SESSION) and asks its door. < 0: it cannot be loaded or has none;
+// *reason is then the dynamic linker's word or NULL.
+int64_t session_preload_abi(const char *path, const char **reason);
+// glibc's version at run time, e.g. "2.36". Static memory.
+const char *session_glibc_version(void);
+// True when the dynamic linker finds that library.
+bool session_can_load(const char *name);
+// True when the file carries capabilities, which make the dynamic linker ignore LD_PRELOAD.
+bool session_has_capabilities(const char *path);
+// Stops this process by the signal that stopped the program, so that the shell sees what it would see without us. Returns when it
+// goes on, or at once where the signal is ignored.
+void session_stop_by(int signal);
+// Starts a program with the given signal mask, everything else inherited. Returns its pid or -errno.
+pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask);
+
+#endif

@@ -1,0 +1,98 @@
+// Processes, signals and names. See session.h.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "session.h"
+
+int session_pidfd(pid_t pid) {
+  long descriptor = syscall(SYS_pidfd_open, pid, 0u);
+  return descriptor < 0 ? -errno : (int)descriptor;
+}
+
+int session_rename_new(const char *from, const char *to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -errno;
+  // A file system without that flag: a second name never replaces either.
+  if (link(from, to) != 0) return -errno;
+  unlink(from);
+  return 0;
+}
+
+// Blocked, not handled and not ignored: the dispositions that the program inherits stay as we found them, and a blocked signal is
+// kept for the signalfd even where its default is to be ignored (SIGCHLD, and every signal of pid 1).
+int session_signals(void *before, size_t before_size) {
+  if (before_size != sizeof(sigset_t)) return -EINVAL;
+  sigset_t set;
+  sigfillset(&set);
+  const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&set, own[i]);
+  if (sigprocmask(SIG_BLOCK, &set, before) != 0) return -errno;
+  // EPIPE is told by write.
+  sigdelset(&set, SIGPIPE);
+  int descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  return descriptor < 0 ? -errno : descriptor;
+}
+
+void session_fill_standard_descriptors(void) {
+  for (int number = 0; number < 3; number++) {
+    if (fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+    int made = open("/dev/null", O_RDWR | O_CLOEXEC); // the lowest free number is this one
+    if (made >= 0 && made != number) close(made);
+  }
+}
+
+int session_next_signal(int descriptor, pid_t *sender, bool *from_kernel) {
+  struct signalfd_siginfo info;
+  if (read(descriptor, &info, sizeof info) != (ssize_t)sizeof info) return 0;
+  *sender = (pid_t)info.ssi_pid;
+  *from_kernel = info.ssi_code == SI_KERNEL;
+  return (int)info.ssi_signo;
+}
+
+void session_stop_by(int signal) {
+  sigset_t only, before;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  // Sent while blocked it becomes one with the terminal's own that may be waiting still: one stop, not two.
+  kill(getpid(), signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, &before);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool session_has_capabilities(const char *path) {
+  return getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+// In the child: the program, or why not through the pipe. Nothing but system calls happens here.
+static _Noreturn void become(const char *path, char *const arguments[], char *const environment[], const void *mask, int report) {
+  sigprocmask(SIG_SETMASK, mask, NULL);
+  execve(path, arguments, environment);
+  int error = errno;
+  ssize_t written = write(report, &error, sizeof error);
+  _exit(written == sizeof error ? 127 : 126);
+}
+
+// fork, not posix_spawn: glibc's leaves its two internal signals ignored in the program, which then are not as without us.
+pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return -errno;
+  pid_t pid = fork();
+  if (pid == 0) become(path, arguments, environment, mask, report[1]);
+  int error = pid < 0 ? errno : 0;
+  close(report[1]);
+  // The end of the pipe without a word is exec's success: the descriptor went with it.
+  if (!error && read(report[0], &error, sizeof error) != sizeof error) error = 0;
+  close(report[0]);
+  if (!error) return pid;
+  if (pid > 0) waitpid(pid, NULL, 0);
+  return -error;
+}

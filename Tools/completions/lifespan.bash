@@ -1,0 +1,28 @@
+# Bash completions for the lifespan command; installed by Tools/install. Commands and options come from the command's own
+# --help, so that they cannot fall behind it.
+_lifespan() {
+  local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]-} word=${COMP_WORDS[COMP_CWORD]} words=''
+  COMPREPLY=()
+  if [ "$COMP_CWORD" = 1 ]; then
+    words="$("$program" --help 2>/dev/null | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version"
+  elif [[ $word == -* ]]; then
+    words=$("$program" "$command" --help 2>/dev/null | grep -oE '^ +-[^ ].*' | sed 's/  [^ -].*//' | grep -oE -- '--?[a-z][a-z-]*')
+  else
+    case ${COMP_WORDS[COMP_CWORD - 1]} in
+      --unwind) words="auto fp libunwind none" ;;
+      --lifespan) words="all living destroyed" ;;
+      --when-full) words="wait drop" ;;
+      --events) words="allocations refcounts" ;;
+      --color) words="auto always never" ;;
+      --) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
+    esac
+  fi
+  if [ -n "$words" ]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  elif [ "$command" = record ]; then
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$word")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -X '!*.lifespan' -- "$word")
+  fi
+}
+complete -o filenames -F _lifespan lifespan

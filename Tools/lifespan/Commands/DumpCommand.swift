@@ -1,0 +1,16 @@
+// `lifespan dump`: the raw records of a trace as text.
+import LifespanReport
+import LifespanTrace
+
+enum DumpCommand {
+  static let spec = CommandSpec(
+    name: "dump", usage: "[TRACE]", summary: "the raw records as text, for debugging the format",
+    operands: .count(0...1),
+    options: [], discussion: { ReadingOption.traceParagraph }, run: run)
+
+  private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    let operand = try TraceOperand(arguments.operands.first)
+    try TraceDump(Trace(path: operand.path)).write { StandardStreams.printText($0) }
+    return .success
+  }
+}

@@ -1,0 +1,37 @@
+// `lifespan history`: one object's events with counts and backtraces.
+import LifespanAnalysis
+import LifespanReport
+import LifespanTrace
+
+enum HistoryCommand {
+  static let spec = CommandSpec(
+    name: "history", usage: "[TRACE] ADDRESS|@SERIAL [options]",
+    summary: "one object's alloc/retain/release/dealloc with counts and backtraces", operands: .count(1...2),
+    options: [.json, ReadingOption.limit, ReadingOption.color], discussion: { discussion }, run: run)
+
+  private static var discussion: String {
+    """
+    By ADDRESS (0x…) it is the newest object that lay there; the others are named by their @SERIAL.
+    \(ReadingOption.traceParagraph)
+    """
+  }
+
+  private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    let options = try ReadingOptions(arguments, columnKeys: [])
+    let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
+    let selector = try Self.selector(arguments.operands.last ?? "")
+    let recording = try OpenedRecording(typed)
+    let history = try recording.analysis.history(of: selector)
+    let report = HistoryReport(history, subject: try recording.subject(), names: recording.names)
+    try recording.print(report.render(options.report), options.report)
+    return .success
+  }
+
+  private static func selector(_ text: String) throws -> ObjectSelector {
+    if let serial = ValueParser.serial(text) { return .serial(SerialNumber(serial)) }
+    if text.hasPrefix("0x"), let address = UInt64(text.dropFirst(2), radix: 16), address > 0 {
+      return .address(ObjectAddress(address))
+    }
+    throw UsageError.badOperand(text, expected: "an object's address, e.g. 0x7f0012345678, or number, e.g. @12")
+  }
+}

@@ -1,0 +1,40 @@
+// `lifespan objects`: the single objects of some types.
+import LifespanAnalysis
+import LifespanReport
+import LifespanTrace
+
+enum ObjectsCommand {
+  static let spec = CommandSpec(
+    name: "objects", usage: "[TRACE] [--type T] [options]",
+    summary: "the single objects: where, when, how large, by whom",
+    operands: .count(0...1), options: options, discussion: { discussion }, run: run)
+
+  private static let options =
+    [ReadingOption.lifespan] + ReadingOption.types + ReadingOption.window + ReadingOption.table
+
+  /// Rows of a table that nobody limited: a recording has millions of objects.
+  private static let usualLimit = 100
+
+  private static var discussion: String {
+    """
+    A table shows \(usualLimit) objects unless --limit says otherwise; json and csv show all.
+    \(ReadingOption.traceParagraph)
+    \(ReadingOption.columnsParagraph(ObjectsReport.columnKeys))
+    """
+  }
+
+  private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    var options = try ReadingOptions(arguments, columnKeys: ObjectsReport.columnKeys)
+    let isForReading = options.report.format == .table || options.report.format == .markdown
+    if options.report.limit == nil, isForReading { options.report.limit = usualLimit }
+    let recording = try OpenedRecording(arguments.operands.first)
+    let list = try recording.analysis.answer(
+      ObjectsQuestion(
+        types: options.types, lifespan: options.lifespan, window: try recording.window(arguments),
+        // Another order than that of births needs them all.
+        limit: options.report.sort == nil ? options.report.limit : nil))
+    let report = ObjectsReport(list, subject: try recording.subject(), names: recording.names)
+    try recording.print(report.render(options.report), options.report)
+    return .success
+  }
+}

@@ -1,0 +1,88 @@
+// `lifespan record [options] -- PROGRAM [ARG…]`: checks everything that can be checked before the program starts, then lets
+// RecordSession run it.
+
+import CSession
+import Glibc
+
+enum RecordCommand {
+  static let spec = CommandSpec(
+    name: "record", usage: "[options] -- PROGRAM [ARG…]",
+    summary: "run an unmodified program under recording", operands: .program, options: options,
+    discussion: { discussion }, run: run)
+
+  private static let options: [OptionSpec] = [
+    .option(
+      "-o", "--output", value: "FILE",
+      help: "the trace: %p pid, %h host, %t time; default PROGRAM.PID.lifespan; a name that is taken gets -2, -3 …"),
+    .flag("--force", help: "overwrite the trace"),
+    .choice(
+      "--events", of: ["allocations", "refcounts"],
+      help: "refcounts: also every retain and release (Tracked types always record them)"),
+    .option(
+      "--record", value: "PATTERN", repeatable: true,
+      help: "types to record; with --ignore in order, last match wins"),
+    .option("--ignore", value: "PATTERN", repeatable: true, help: "types to leave out"),
+    .choice("--unwind", of: ["auto", "fp", "libunwind", "none"], help: "how stacks are taken; default auto"),
+    .option("--depth", value: "N", help: "frames kept of a stack; default \(RecordOptions.defaultDepth)"),
+    .option("--buffer", value: "BYTES", help: "shared memory that is there before the program starts; default 4M"),
+    .choice("--when-full", of: ["wait", "drop"], help: "a full buffer: wait, or drop and count; default wait"),
+    .choice("--time", of: ["coarse", "exact"], help: "time of events, to 1,024 ticks or to one; default coarse"),
+    .flag("--paused", help: "begin paused; lifespan start PID goes on"),
+    .option("--mark-signal", value: "SIG", help: "the program marks a generation when it gets this signal"),
+    .flag("--death-stacks", help: "also record where objects die"),
+    .option("--check-unwind", value: "N", help: "compare every N-th stack with libunwind's"),
+    .flag("--stats", help: "print statistics on stderr at the end"),
+  ]
+
+  private static var discussion: String {
+    """
+    PROGRAM is any dynamically linked executable, script or wrapper; the first process with a Swift
+    runtime is recorded. Below swift run and swift test that is your own program.
+    PATTERN is a glob of type names, in which only * is special.
+
+    exit status: the program's own, 128+n when signal n killed it, 126 not executable, 127 not found,
+    2 the trace cannot be written (before the program starts), 64 wrong usage.
+
+
+    """ + EnvironmentVariable.paragraph
+  }
+
+  private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    session_fill_standard_descriptors()
+    let options = try RecordOptions(arguments)
+    let typed = options.program.first ?? ""
+    let lookup = try ProgramLookup(typed)
+    let facts = ProgramFacts(path: lookup.path)
+    let name = OutputName(pattern: options.output)
+    try TraceFile.check(name)
+    let spare = try TraceFile(in: name)
+    let obstacle = facts.obstacle
+    let session: RecordSession
+    let environment: [String]
+    do {
+      // Made before any thread: the mask is inherited.
+      let signals = try SignalRelay()
+      let library = try obstacle == nil ? PreloadLibrary() : nil
+      let server = try library == nil ? nil : SessionServer()
+      environment = ProgramEnvironment.words(library: library?.path, socket: server?.path)
+      session = RecordSession(options: options, name: name, spare: spare, server: server, signals: signals)
+    } catch {
+      spare.discard()
+      throw error
+    }
+    if let obstacle {
+      StandardStreams.errorLine("lifespan: \(typed) cannot be recorded: \(obstacle.reason); \(obstacle.cure)")
+    }
+    let launch = ProgramLaunch(path: lookup.path, words: options.program, environment: environment)
+    let end = try session.run(launch)
+    report(session, typed: typed, warned: obstacle != nil)
+    return .program(end)
+  }
+
+  private static func report(_ session: RecordSession, typed: String, warned: Bool) {
+    let line = ClosingLine.text(session.finished, problems: session.problems, program: typed, warned: warned)
+    if let line { StandardStreams.errorLine(line) }
+    guard session.options.printStatistics else { return }
+    for trace in session.finished where trace.began { printStatistics(trace.path) }
+  }
+}

@@ -1,0 +1,31 @@
+// `lifespan stats`: one row a type. Also called by `record --stats`.
+import LifespanAnalysis
+import LifespanReport
+
+enum StatsCommand {
+  static let spec = CommandSpec(
+    name: "stats", usage: "[TRACE] [options]", summary: "statistics by type for All / Living / Destroyed",
+    operands: .count(0...1), options: options, discussion: { discussion }, run: run)
+
+  private static let options =
+    [ReadingOption.lifespan] + ReadingOption.types + ReadingOption.window + ReadingOption.table
+
+  private static var discussion: String {
+    ReadingOption.traceParagraph + "\n" + ReadingOption.columnsParagraph(StatisticsReport.columnKeys)
+  }
+
+  private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    let options = try ReadingOptions(arguments, columnKeys: StatisticsReport.columnKeys)
+    let recording = try OpenedRecording(arguments.operands.first)
+    let wanted = (options.report.columns ?? []) + [options.report.sort].compactMap { $0 }
+    let statistics = try recording.analysis.answer(
+      StatisticsQuestion(
+        lifespan: options.lifespan, types: options.types, window: try recording.window(arguments),
+        countsTemporary: wanted.contains("temporary_count")))
+    let report = StatisticsReport(
+      statistics, subject: try recording.subject(), names: recording.names,
+      isFiltered: options.isFiltered)
+    try recording.print(report.render(options.report), options.report)
+    return .success
+  }
+}

@@ -1,0 +1,67 @@
+// `--fail-on`: a limit whose passing ends a reading subcommand with status 1. Used by generations and diff.
+import LifespanReport
+
+/// A limit.
+enum FailOn: Equatable {
+  /// More bytes than this.
+  case growthBytes(Int64)
+  /// More bytes than this part, in hundredths, of what lived before.
+  case growthPercent(Double)
+  /// More objects than this.
+  case survivors(Int)
+
+  /// `growth=N%|BYTES` and `survivors[=N]`, as far as the command offers them.
+  static func parse(_ arguments: ParsedArguments, offers: [String]) throws -> [FailOn] {
+    try arguments.values("--fail-on").map { text in
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard let limit = parse(parts[0], parts.count > 1 ? parts[1] : nil), offers.contains(limit.form) else {
+        throw UsageError.badValue(option: "--fail-on", value: text, expected: offers.joined(separator: ", "))
+      }
+      return limit
+    }
+  }
+
+  /// The form in which the help offers it.
+  private var form: String {
+    switch self {
+    case .growthBytes: return Self.growthBytesForm
+    case .growthPercent: return Self.growthPercentForm
+    case .survivors: return Self.survivorsForm
+    }
+  }
+
+  static let growthBytesForm = "growth=BYTES"
+  static let growthPercentForm = "growth=N%"
+  static let survivorsForm = "survivors[=N]"
+
+  private static func parse(_ what: String, _ limit: String?) -> FailOn? {
+    switch (what, limit) {
+    case ("survivors", nil): return .survivors(0)
+    case ("survivors", let limit?): return ValueParser.count(limit).flatMap { Int(exactly: $0) }.map { .survivors($0) }
+    case ("growth", let limit?) where limit.hasSuffix("%"):
+      guard let percent = Double(limit.dropLast()), percent >= 0, percent.isFinite else { return nil }
+      return .growthPercent(percent)
+    case ("growth", let limit?):
+      return ValueParser.bytes(limit).flatMap { Int64(exactly: $0) }.map { .growthBytes($0) }
+    default: return nil
+    }
+  }
+
+  /// What to say when this much growth passes the limit; nil when it does not. `before`: bytes that lived before.
+  func verdict(growth: Int64, before: Int64?, of what: String) -> String? {
+    switch self {
+    case .growthBytes(let limit) where growth > limit:
+      return "\(what) grew by \(Units.bytes(growth)), over \(Units.bytes(limit))"
+    case .growthPercent(let percent):
+      guard let before, growth > 0, Double(growth) * 100 > percent * Double(before) else { return nil }
+      return "\(what) grew by \(Units.bytes(growth)), over \(percent)% of \(Units.bytes(before))"
+    default: return nil
+    }
+  }
+
+  /// Says every verdict on stderr; the status that follows from them.
+  static func conclude(_ verdicts: [String]) -> ExitStatus {
+    for verdict in verdicts { StandardStreams.errorLine("lifespan: " + verdict) }
+    return verdicts.isEmpty ? .success : .limitPassed
+  }
+}

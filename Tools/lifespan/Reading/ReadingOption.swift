@@ -1,0 +1,40 @@
+// The options that reading subcommands share, as rows of their tables. Parsed by ReadingOptions.swift.
+import LifespanReport
+import LifespanTrace
+
+/// Options of several reading subcommands.
+enum ReadingOption {
+  static let lifespan = OptionSpec.choice(
+    "--lifespan", of: ["all", "living", "destroyed"], help: "which objects: default living")
+  static let type = OptionSpec.option(
+    "--type", value: "PATTERN", repeatable: true, help: "only types of that name; * stands for anything")
+  static let excludeType = OptionSpec.option(
+    "--exclude-type", value: "PATTERN", repeatable: true, help: "without types of that name")
+  static let kind = OptionSpec.option(
+    "--kind", value: "KIND,…", help: "only these: " + ObjectKind.known.map(\.description).joined(separator: ", "))
+  static let module = OptionSpec.option("--module", value: "NAME", repeatable: true, help: "only types of that module")
+  static let from = OptionSpec.option(
+    "--from", value: "MARK|TIME", help: "only objects born after it; TIME as 12.5s, 850ms, 2m since the start")
+  static let to = OptionSpec.option("--to", value: "MARK|TIME", help: "as things were then")
+  static let markAt = OptionSpec.option(
+    "--mark-at", value: "TIME[:NAME]", repeatable: true, help: "as if a mark had been set then")
+  static let sort = OptionSpec.option("--sort", value: "COLUMN", help: "order by a column, by its name in --columns")
+  static let columns = OptionSpec.option("--columns", value: "COLUMN,…", help: "the columns to show, in this order")
+  static let limit = OptionSpec.option("--limit", value: "N", help: "so many rows at most")
+  static let format = OptionSpec.choice("--format", of: ReportFormat.allCases.map(\.rawValue), help: "default table")
+  static let color = OptionSpec.choice("--color", of: ["auto", "always", "never"], help: "default auto: on a terminal")
+
+  static let types = [type, excludeType, kind, module]
+  static let window = [from, to]
+  static let table = [.json, format, columns, sort, limit, color]
+
+  /// The paragraph of a command's help that names its columns.
+  static func columnsParagraph(_ keys: [String]) -> String {
+    TextStyle.wrapped("columns: " + keys.joined(separator: ", ")).joined(separator: "\n")
+  }
+
+  /// What every reading command's help says of TRACE.
+  static let traceParagraph = """
+    TRACE is a file, the PID of a recording that runs, or left out: the newest *.lifespan here.
+    """
+}

@@ -1,0 +1,49 @@
+// Finds the file that TRACE means: a path, the PID of a running recording, or nothing (the newest *.lifespan here).
+// Used by every reading subcommand.
+import Glibc
+
+/// A trace file, and whether it is still being written.
+struct TraceOperand {
+  let path: String
+  let isRunning: Bool
+
+  /// Resolves what was typed; nil when TRACE was left out.
+  init(_ typed: String?) throws {
+    guard let typed else {
+      path = try Self.newest()
+      isRunning = false
+      return
+    }
+    if access(typed, F_OK) != 0, typed.utf8.allSatisfy({ (48...57).contains($0) }), let pid = Int32(typed) {
+      path = try RunningRecording.resolve(pid: pid).trace
+      isRunning = true
+    } else {
+      path = typed
+      isRunning = false
+    }
+  }
+
+  /// The trace that was changed last in the current folder; of two at the same moment the one with the later name.
+  private static func newest() throws -> String {
+    var best: (name: String, seconds: Int, nanoseconds: Int)?
+    if let folder = opendir(".") {
+      defer { closedir(folder) }
+      while let entry = readdir(folder) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        var status = stat()
+        guard name.hasSuffix(".lifespan"), stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+          continue
+        }
+        let candidate = (name, status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+        if let known = best, (candidate.1, candidate.2, candidate.0) < (known.seconds, known.nanoseconds, known.name) {
+          continue
+        }
+        best = candidate
+      }
+    }
+    guard let best else {
+      throw CommandFailure("no TRACE is given and no *.lifespan is here; lifespan record -- PROGRAM makes one")
+    }
+    return best.name
+  }
+}

@@ -1,0 +1,49 @@
+// The one line on stderr after the program: what was recorded, or why nothing was. Used by RecordCommand.
+
+import Glibc
+
+enum ClosingLine {
+  /// `warned`: the line before the program has said already why nothing can be recorded.
+  static func text(
+    _ finished: [FinishedRecording], problems: [String], program: String, warned: Bool
+  ) -> String? {
+    let traces = finished.filter(\.began)
+    guard !traces.isEmpty else {
+      return warned ? nil : "lifespan: nothing recorded: " + reason(finished, problems, program)
+    }
+    let events = traces.reduce(0) { $0 + $1.counts.events }
+    let lost = traces.reduce(0) { $0 + $1.counts.lost }
+    var line = traces.map(\.path).joined(separator: ", ")
+    line += ": \(grouped(events)) \(events == 1 ? "event" : "events"), \(grouped(lost)) lost"
+    line += (traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? "") + "."
+    if let broken = traces.first(where: { $0.error != 0 }) {
+      return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."
+    }
+    if let problem = problems.first { line += " Not recorded: \(problem)." }
+    return line + " Next: lifespan stats" + (traces.last.map { argument($0.path) } ?? "")
+  }
+
+  private static func reason(_ finished: [FinishedRecording], _ problems: [String], _ program: String) -> String {
+    if let problem = problems.first { return problem }
+    if let ended = finished.first {
+      return ended.program + (ended.limitation.map { ": " + $0 } ?? " ended before its recorder began")
+    }
+    return "\(program) has no Swift runtime, nor has a program that it started"
+  }
+
+  /// `stats` alone takes the newest trace here; elsewhere the name must be typed.
+  private static func argument(_ path: String) -> String {
+    path.contains("/") || !path.hasSuffix(".lifespan") ? " " + ShellWord.quoted(path) : ""
+  }
+
+  /// 1204331 → 1,204,331.
+  static func grouped(_ number: UInt64) -> String {
+    var result = ""
+    let digits = Array(String(number))
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { result.append(",") }
+      result.append(digit)
+    }
+    return result
+  }
+}

@@ -1,0 +1,171 @@
+// One process that is recorded into one trace: the mapping, the drain and its thread, the file. Made by RecordSession when a
+// process says hello, finished when that process ends or executes another program.
+
+import CDrain
+import CSession
+import Glibc
+
+/// A running recording.
+final class Recording {
+  let pid: Int32
+  let facts: ProcessFacts
+  let file: TraceFile
+  let mapping: Int32
+  private let map: OpaquePointer
+  private let drain: OpaquePointer
+  private var thread: OpaquePointer?
+  private let compressor = TraceCompressor()
+  private let descriptorBox: UnsafeMutablePointer<Int32>
+
+  /// Makes the mapping and the drain; draining begins with `start`.
+  init(pid: Int32, facts: ProcessFacts, options: RecordOptions, file: TraceFile) throws {
+    self.pid = pid
+    self.facts = facts
+    self.file = file
+    var given = options.forMapping()
+    var made: OpaquePointer?
+    mapping = session_map_create(&given, options.buffer, &made)
+    guard mapping >= 0, let made else {
+      throw CommandFailure("no shared memory for the recording: \(SystemError.text(-mapping))")
+    }
+    map = made
+    descriptorBox = .allocate(capacity: 1)
+    descriptorBox.initialize(to: file.descriptor)
+    var wanted = lifespan_drain_options()
+    wanted.map = map
+    wanted.file = mapping
+    wanted.sink = Self.sink
+    wanted.sink_context = UnsafeMutableRawPointer(descriptorBox)
+    wanted.compressor = TraceCompressor.callback
+    wanted.compressor_context = Unmanaged.passUnretained(compressor).toOpaque()
+    wanted.ticks_per_unit = options.exactTime ? 1 : 1024
+    wanted.process_tid_check = 1
+    guard let drain = lifespan_drain_create(&wanted) else {
+      let reason = SystemError.text(errno)
+      session_map_close(made, mapping)
+      descriptorBox.deallocate()
+      throw CommandFailure("the recording cannot be drained: \(reason)")
+    }
+    self.drain = drain
+    for (key, value) in Self.information(facts, options) { lifespan_drain_info(drain, key, value) }
+  }
+
+  private static func information(_ facts: ProcessFacts, _ options: RecordOptions) -> [(String, String)] {
+    [
+      ("arguments", ShellWord.joined(facts.arguments)), ("recorder", Version.text), ("options", options.asTyped),
+      ("host", OutputName(pattern: nil).host), ("refcounts", options.refcounts ? "all" : "tracked"),
+      ("unwind", options.unwindName), ("recording", "all"),
+    ]
+  }
+
+  private static let sink: lifespan_sink = { context, bytes, length in
+    guard let descriptor = context?.assumingMemoryBound(to: Int32.self).pointee, var next = bytes else { return EINVAL }
+    var left = length
+    while left > 0 {
+      let written = write(descriptor, next, left)
+      if written > 0 {
+        next += written
+        left -= written
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return 0
+  }
+
+  func start() throws {
+    thread = session_drain_start(drain)
+    if thread == nil { throw CommandFailure("no thread to drain the recording: \(SystemError.text(errno))") }
+  }
+
+  /// Runs with the drain to itself.
+  private func withDrain<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+    if let thread { session_drain_lock(thread) }
+    defer { if let thread { session_drain_unlock(thread) } }
+    return body(drain)
+  }
+
+  /// The generation that the mark closes.
+  func mark(_ name: String) -> Result<UInt64, SessionError> {
+    let number = withDrain { lifespan_drain_mark($0, name, name.utf8.count) }
+    return number < 0 ? .failure(SessionError(code: Int32(-number))) : .success(UInt64(number))
+  }
+
+  var isOn: Bool { session_map_recording(map) }
+
+  /// Goes on or pauses; the trace says when. Gives true when that changed something.
+  func turn(on: Bool) -> Result<Bool, SessionError> {
+    let result = withDrain { lifespan_drain_set_recording($0, on) }
+    return result < 0 ? .failure(SessionError(code: -result)) : .success(result == 1)
+  }
+
+  /// True from when the program has taken the mapping.
+  var hasBegun: Bool { session_map_state(map) != LIFESPAN_PROGRAM_NEW.rawValue }
+
+  private var isEnding: Bool { session_map_state(map) == LIFESPAN_PROGRAM_ENDING.rawValue }
+
+  /// What the recorder could not see and why; nil when the capture is complete.
+  private var capture: String? {
+    var room = [CChar](repeating: 0, count: 257)
+    session_map_reason(map, &room, room.count)
+    let reason = String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    switch lifespan_capture(rawValue: session_map_capture(map)) {
+    case LIFESPAN_CAPTURE_COMPLETE: return nil
+    case LIFESPAN_CAPTURE_PARTIAL: return "partial (\(reason))"
+    case LIFESPAN_CAPTURE_COUNTS: return "counts-only (\(reason))"
+    default: return reason.isEmpty ? nil : reason
+    }
+  }
+
+  /// Everything published by now stands in the file afterwards. Gives 0 or an errno value.
+  func flush() -> Int32 {
+    withDrain { drain in
+      let consumed = lifespan_drain_round(drain)
+      return consumed < 0 ? Int32(-consumed) : lifespan_drain_flush(drain)
+    }
+  }
+
+  var counts: lifespan_drain_counts {
+    withDrain { drain in
+      var counts = lifespan_drain_counts()
+      lifespan_drain_counts(drain, &counts)
+      return counts
+    }
+  }
+
+  /// Ends it. `waitStatus`: how the process ended as wait reports it, nil where only its own word is known.
+  func finish(waitStatus: Int32?) -> FinishedRecording {
+    var error: Int32 = 0
+    if let thread {
+      self.thread = nil
+      error = -session_drain_stop(thread)
+    }
+    let clean = waitStatus.map { $0 & 0x7f == 0 } ?? isEnding
+    let began = hasBegun
+    let closing = began ? lifespan_drain_finish(drain, clean, waitStatus ?? 0) : 0
+    if error == 0 { error = closing }
+    var counts = lifespan_drain_counts()
+    lifespan_drain_counts(drain, &counts)
+    lifespan_drain_destroy(drain)
+    let capture = self.capture
+    session_map_leave(map)
+    session_map_close(map, mapping)
+    descriptorBox.deallocate()
+    if began { file.closeFile() } else { file.discard() }
+    return FinishedRecording(
+      path: file.path, program: facts.name, began: began, counts: counts, error: error, limitation: capture)
+  }
+}
+
+/// What is left of a recording.
+struct FinishedRecording {
+  let path: String
+  let program: String
+  /// False: the process never took the mapping, and there is no file.
+  let began: Bool
+  let counts: lifespan_drain_counts
+  /// errno of the first write that failed, 0 none.
+  let error: Int32
+  /// The capture and its reason where it is not complete.
+  let limitation: String?
+}

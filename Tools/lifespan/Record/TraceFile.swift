@@ -1,0 +1,72 @@
+// The file of one trace. It is opened before the program starts, under a hidden name in its directory, and gets its own
+// name when the recording begins and the pid is known. Used by RecordSession and Recording.
+
+import CSession
+import Glibc
+
+/// An open trace file.
+final class TraceFile {
+  let descriptor: Int32
+  /// Where it lies now.
+  private(set) var path: String
+  private(set) var isNamed = false
+
+  /// Makes the file in the directory of the traces. Throws a line that names the directory and the reason.
+  init(in name: OutputName) throws {
+    path = (name.directory == "." ? "" : name.directory + "/") + ".lifespan-XXXXXX"
+    var template = Array(path.utf8CString)
+    descriptor = mkstemp(&template)
+    guard descriptor >= 0 else {
+      let reason = SystemError.text(errno)
+      throw CommandFailure(
+        "cannot write a trace in \(name.directory): \(reason); name another place with -o FILE")
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    // As any file that a program makes: mkstemp gives 0600 alone.
+    let mask = umask(0)
+    umask(mask)
+    fchmod(descriptor, 0o666 & ~mask)
+  }
+
+  /// Gives it its name. A name that is taken is never overwritten: `-2`, `-3` …, unless `force`.
+  func rename(to wanted: String, force: Bool) throws {
+    if force {
+      guard Glibc.rename(path, wanted) == 0 else { throw refusal(wanted, errno) }
+      return named(wanted)
+    }
+    for number in 1...9999 {
+      let candidate = OutputName.numbered(wanted, number)
+      let result = session_rename_new(path, candidate)
+      if result == 0 { return named(candidate) }
+      if result != -EEXIST { throw refusal(candidate, -result) }
+    }
+    throw refusal(wanted, EEXIST)
+  }
+
+  /// Nothing was recorded: no file stays.
+  func discard() {
+    unlink(path)
+    close(descriptor)
+  }
+
+  func closeFile() { close(descriptor) }
+
+  /// Refuses what no file can be named, before the program starts.
+  static func check(_ name: OutputName) throws {
+    var status = stat()
+    let path = name.path(program: "program", pid: 0)
+    if path.hasSuffix("/") || (stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR) {
+      throw CommandFailure("cannot write \(path): Is a directory; give a file name with -o FILE")
+    }
+  }
+
+  private func named(_ final: String) {
+    path = final
+    isNamed = true
+  }
+
+  private func refusal(_ wanted: String, _ error: Int32) -> CommandFailure {
+    CommandFailure("cannot name the trace \(wanted): \(SystemError.text(error)); it is kept as \(path)")
+  }
+}

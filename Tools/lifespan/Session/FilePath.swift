@@ -1,0 +1,13 @@
+// Paths as another process needs them. Used where a path is told over the socket or shown.
+
+import Glibc
+
+enum FilePath {
+  /// From the root; no link is resolved.
+  static func absolute(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let directory = getcwd(nil, 0) else { return path }
+    defer { free(directory) }
+    return String(cString: directory) + "/" + path
+  }
+}

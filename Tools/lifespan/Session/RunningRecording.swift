@@ -1,0 +1,83 @@
+// The recordings that run now, seen from another process: found by their sockets, asked over them. Used by list, mark, start,
+// stop, and by the reading subcommands where TRACE is a PID.
+
+import CSession
+import Glibc
+
+/// One running `lifespan record` of this user.
+struct RunningRecording: Sendable {
+  let socketPath: String
+  let status: RecordingStatus
+
+  /// A session that does not answer in this time is passed over.
+  private static let patience: Int32 = 3000
+
+  /// All that answer, by pid. Sockets whose command is gone are removed.
+  static func all() -> [RunningRecording] {
+    SessionDirectory.candidates.flatMap { directory in
+      directory.sockets().compactMap { entry -> RunningRecording? in
+        do {
+          let answer = try ask(entry.path, SessionMessage(LIFESPAN_OP_STATUS))
+          return RecordingStatus(line: answer.text).map { RunningRecording(socketPath: entry.path, status: $0) }
+        } catch let error as SessionError {
+          if error.code == ECONNREFUSED { unlink(entry.path) }
+          return nil
+        } catch {
+          return nil
+        }
+      }
+    }
+    .sorted { $0.status.pid < $1.status.pid }
+  }
+
+  /// The recording of this process (or of this `record`); without a pid the only one that runs.
+  static func select(pid: Int32?) throws -> RunningRecording {
+    let running = all()
+    let known = running.map { "\($0.status.pid) (\($0.status.program))" }.joined(separator: ", ")
+    guard let pid else {
+      if let only = running.first, running.count == 1 { return only }
+      if running.isEmpty { throw CommandFailure("no recording runs; start one with lifespan record -- PROGRAM") }
+      throw UsageError.badOperand("no PID", expected: "one of the recordings that run: " + known)
+    }
+    if let found = running.first(where: { $0.status.pid == pid || $0.status.recordPID == pid }) { return found }
+    if running.isEmpty { throw CommandFailure("process \(pid) is not recorded: no recording runs") }
+    throw CommandFailure("process \(pid) is not recorded; these are: \(known)")
+  }
+
+  /// Writes out what the recording of `pid` holds by now. Gives the path of its trace and its state at that moment.
+  static func resolve(pid: Int32) throws -> (trace: String, status: RecordingStatus) {
+    let running = try select(pid: pid)
+    guard running.status.trace != nil else { throw running.notYet }
+    _ = try running.ask(SessionMessage(LIFESPAN_OP_FLUSH))
+    let now = try running.ask(SessionMessage(LIFESPAN_OP_STATUS))
+    let status = RecordingStatus(line: now.text) ?? running.status
+    guard let trace = status.trace else { throw running.notYet }
+    return (trace, status)
+  }
+
+  /// Asks this session; throws a line where it refuses.
+  func ask(_ question: SessionMessage) throws -> SessionMessage {
+    do {
+      let answer = try Self.ask(socketPath, question)
+      if answer.raw.status == UInt32(ENOENT) { throw notYet }
+      if answer.raw.status != 0 {
+        throw CommandFailure("process \(status.pid): \(SystemError.text(Int32(bitPattern: answer.raw.status)))")
+      }
+      return answer
+    } catch let error as SessionError {
+      throw CommandFailure("process \(status.pid): its recording does not answer: \(SystemError.text(error.code))")
+    }
+  }
+
+  private var notYet: CommandFailure {
+    CommandFailure("process \(status.pid) (\(status.program)) has not begun to be recorded: no Swift runtime so far")
+  }
+
+  private static func ask(_ path: String, _ question: SessionMessage) throws -> SessionMessage {
+    let socket = session_connect(path, patience)
+    guard socket >= 0 else { throw SessionError(code: -socket) }
+    defer { close(socket) }
+    try question.send(to: socket)
+    return try SessionMessage(from: socket)
+  }
+}

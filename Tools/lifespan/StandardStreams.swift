@@ -1,0 +1,26 @@
+// Writing to stdout and stderr without buffers, so that our lines never tear a program's.
+
+import Glibc
+
+enum StandardStreams {
+  /// True while a report belongs on stderr, because stdout is a recorded program's. Main thread only.
+  nonisolated(unsafe) static var toStandardError = false
+
+  static func printLine(_ text: String) { printText(text + "\n") }
+  /// Text that ends its own lines: a whole report.
+  static func printText(_ text: String) { write(text, to: toStandardError ? STDERR_FILENO : STDOUT_FILENO) }
+  static func errorLine(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+
+  /// Writes all of it or gives up at the first error: nobody listens then.
+  static func write(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if written > 0 {
+        bytes = bytes.dropFirst(written)
+      } else if errno != EINTR {
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,5 @@
+// The version that `lifespan --version` prints and that every trace carries.
+
+enum Version {
+  static let text = "0.1.0"
+}
