@@ -190,7 +190,9 @@ extension EventDecoder {
     var cursor = chunk.amounts ?? .empty
     let kinds = batch.kinds
     for index in 0..<count {
-      var amount = EventAmount(amount: 0)
+      let kind = kinds[index] & 0x3f
+      // Most retains and releases change the count by one and know no more: the file says nothing of them.
+      var amount = EventAmount(amount: kind == EventKind.retain.rawValue || kind == EventKind.release.rawValue ? 1 : 0)
       if kinds[index] & UInt8(LIFESPAN_EVENT_HAS_AMOUNT) != 0 && !isMissing {
         amount.flavour = UInt8(clamping: cursor.varint())
         amount.amount = UInt32(clamping: cursor.varint())
