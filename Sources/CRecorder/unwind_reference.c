@@ -1,7 +1,7 @@
-// Stacks by nongnu libunwind, the second opinion: its address-space interface over our load map and bounded reads, so that
-// neither its dl_iterate_phdr (a deadlock in a malloc hook) nor its pipe (descriptors of the program) is ever used. Its
-// declarations are written here: a machine without its headers builds the recorder all the same. Called by the walk's
-// libunwind mode and by the recorder's checks.
+// Stacks by nongnu libunwind, the second opinion: its address-space interface over our load map and bounded reads, so
+// that neither its dl_iterate_phdr (a deadlock in a malloc hook) nor its pipe (descriptors of the program) is ever
+// used. Its declarations are written here: a machine without its headers builds the recorder all the same. Called by
+// the walk's libunwind mode and by the recorder's checks.
 //
 // Left over inside libunwind: short mutexes of its own pools around a list operation, with signals blocked.
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #pragma weak dlsym
 #pragma weak dlerror
 
-// ---- libunwind 1.3 to 1.8, x86-64 ------------------------------------------------------------------------------------
+// ---- libunwind 1.3 to 1.8, x86-64 ---------------------------------------------------------------------------------
 typedef struct space *space_t;
 struct cursor { uint64_t words[127]; };
 struct proc_info {
@@ -56,13 +56,13 @@ static struct {
   int (*search)(space_t, uint64_t, struct dynamic_info *, struct proc_info *, int, void *);
 } unwinder;
 
-// ---- Accessors ---------------------------------------------------------------------------------------------------------
+// ---- Accessors ----------------------------------------------------------------------------------------------------
 
 struct walker {
   uintptr_t pc, sp, fp, hi;
   const uint64_t *registers;   // 17 words in DWARF's order, or NULL
   struct images_entry image;   // the last one used
-  bool in_table;               // libunwind reads unwind tables, whose personality pointers lie in writable segments; else
+  bool in_table;               // libunwind reads unwind tables, whose personality pointers may be written; else
                                // it guesses, and must not take data for code
 };
 
@@ -154,7 +154,7 @@ static struct accessors accessors = {
     .get_dyn_info_list_addr = get_dyn_info_list_addr, .access_mem = access_mem, .access_reg = access_reg,
     .access_fpreg = access_fpreg, .resume = resume, .get_proc_name = get_proc_name};
 
-// ---- Walk --------------------------------------------------------------------------------------------------------------
+// ---- Walk ---------------------------------------------------------------------------------------------------------
 
 static bool all_found(void *library) {
 #define FIND(member, name) (*(void **)&unwinder.member = dlsym(library, "_Ux86_64_" name)) != NULL

@@ -34,7 +34,11 @@ public struct Demangler {
 
   /// The readable name, or the name itself where it is not mangled.
   public func demangle(_ mangled: String) -> String {
-    if Self.isSwift(mangled) { return swift(mangled) ?? mangled }
+    if Self.isSwift(mangled) {
+      guard let name = swift(mangled) else { return mangled }
+      // The short form leaves modules out, also where a closure of top-level code is in nothing but its module.
+      return name.hasSuffix(" in ") ? name + (Self.swiftModule(mangled) ?? "top-level code") : name
+    }
     guard mangled.hasPrefix("_Z"), let name = take(cxx?(mangled, nil, nil, nil)) else { return mangled }
     return Self.rustLegacy(name) ?? name
   }

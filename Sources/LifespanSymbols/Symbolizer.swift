@@ -15,7 +15,11 @@ extension FrameNamer {
     var fallback: Frame?
     for location in stack {
       let frame = frame(at: location)
-      if frame.origin == .program { return frame }
+      if frame.origin == .program {
+        // Without optimisation every object is made by its own class's allocating initialiser: the next one says who.
+        guard frame.function.contains("__allocating_init") else { return frame }
+        if fallback?.origin != .program { fallback = frame }
+      }
       if fallback == nil, frame.offset != nil { fallback = frame }
     }
     return fallback

@@ -74,6 +74,13 @@ final class RendererTests: XCTestCase {
     check(objects.render(options(.json)), "generation-objects.json")
   }
 
+  func testALimitCutsStacksToo() {
+    let report = GenerationsReport(
+      Sample.generations, chosen: Sample.generations.closed[0], objects: Sample.objects,
+      subject: ReportSubject(Sample.information), names: Sample.names)
+    XCTAssertTrue(report.render(options(limit: 1)).hasSuffix("    @12 @14 …\n… 1 more stacks (--limit)\n"))
+  }
+
   func testWithoutMarksTheGenerationsReportSaysHowToSetOne() {
     var generations = Sample.generations
     generations.closed = []

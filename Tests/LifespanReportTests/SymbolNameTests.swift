@@ -16,6 +16,7 @@ final class SymbolNameTests: XCTestCase {
     XCTAssertEqual(
       demangler.demangle("_ZN37_$LT$app..Job$u20$as$u20$app..Run$GT$3run17h0123456789abcdefE"),
       "<app::Job as app::Run>::run")
+    XCTAssertEqual(demangler.demangle("$s4CaseyyYacfU_TY0_"), "closure #1 in Case")
     XCTAssertEqual(demangler.demangle("malloc"), "malloc")
     XCTAssertEqual(demangler.demangle("$s4nonsense"), "$s4nonsense")
   }
@@ -58,6 +59,27 @@ final class SymbolNameTests: XCTestCase {
     let names = ["/a/libFoundation.so", "/lib/libc.so.6", "/a/MyApp", "[vdso]", "/a/plugin.so", "/a/lib.so"]
     XCTAssertEqual(
       names.map { CodeImage(path: $0).moduleName }, ["Foundation", "c", "MyApp", "[vdso]", "plugin", "lib"])
+  }
+
+  func testWhoAllocatedIsNotTheAllocatingInitialiserItself() {
+    struct Namer: FrameNamer {
+      let notes: [SymbolNote] = []
+      func frame(at location: CodeLocation) -> Frame {
+        let frames = [
+          Frame(function: "swift_allocObject", offset: 1, module: "swiftCore", origin: .runtime),
+          Frame(function: "Node.__allocating_init()", offset: 1, module: "App"),
+          Frame(function: "build()", offset: 1, module: "App"),
+        ]
+        return frames[Int(location.address.value)]
+      }
+    }
+    func allocator(_ stack: UInt64...) -> String? {
+      Namer().responsibleFrame(of: stack.map { CodeLocation(image: nil, address: .instruction($0)) })?.function
+    }
+    XCTAssertEqual(allocator(0, 1, 2), "build()")
+    XCTAssertEqual(allocator(0, 1), "Node.__allocating_init()")
+    XCTAssertEqual(allocator(0), "swift_allocObject")
+    XCTAssertNil(allocator())
   }
 
   func testToldApartProgramRuntimeAndSystem() {

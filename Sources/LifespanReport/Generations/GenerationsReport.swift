@@ -73,7 +73,7 @@ public struct GenerationsReport {
       lines += options.rest(of: total, shown: shown.rows.count, "types")
       if let objects, objects.count > 0 {
         lines.append("")
-        lines += StackGroupsText.lines(objects, names, style: options.style)
+        lines += StackGroupsText.lines(objects, names, options)
       } else if !chosen.rows.isEmpty {
         lines += ["", "--type TYPE shows the objects and the stacks that made them."]
       }

@@ -23,7 +23,7 @@ public final class ReportNames {
     if let address = type.caller { show(stacks.location(of: address)) }
     if !type.name.isEmpty { return type.name }
     if let known = typeNames[type.id] { return known }
-    let name = caller(of: type).map { "\(type.kind) in \($0.function)" } ?? "\(type.kind) without a name"
+    let name = caller(of: type).map(Self.closureName) ?? "\(type.kind) without a name"
     typeNames[type.id] = name
     return name
   }
@@ -31,7 +31,14 @@ public final class ReportNames {
   /// What a closure is called that is made at this address; nil where there is no address.
   public func closureName(madeAt address: ReturnAddress) -> String? {
     guard address != ReturnAddress(0) else { return nil }
-    return "closure in \(symbolizer.frame(at: stacks.location(of: address)).function)"
+    return Self.closureName(symbolizer.frame(at: stacks.location(of: address)))
+  }
+
+  /// Which specialisation of a function made it does not matter to a reader of types.
+  private static func closureName(_ maker: Frame) -> String {
+    let specialized = "specialized "
+    let function = maker.function
+    return "closure in " + (function.hasPrefix(specialized) ? String(function.dropFirst(specialized.count)) : function)
   }
 
   /// The type's module; of a closure the image whose function makes it.

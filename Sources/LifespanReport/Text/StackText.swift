@@ -16,14 +16,17 @@ enum StackText {
 
 /// One block a stack: how many objects of which type it made, the stack, their numbers.
 enum StackGroupsText {
+  /// Blocks, at most, where no limit is asked for.
+  static let groupsShown = 20
   /// Numbers of objects in one block, at most; `lifespan objects` lists them all.
   static let serialsShown = 8
 
-  static func lines(_ list: ObjectList, _ names: ReportNames, style: TextStyle) -> [String] {
+  static func lines(_ list: ObjectList, _ names: ReportNames, _ options: ReportOptions) -> [String] {
     var lines: [String] = []
-    for group in list.groups {
+    let shown = list.groups.prefix(options.limit ?? groupsShown)
+    for group in shown {
       let head = "\(Units.count(group.count)) × \(names.name(of: group.type)), \(Units.bytes(group.bytes.rawValue))"
-      lines.append(style.heading(TextTable.shortened(head, to: TextStyle.width)))
+      lines.append(options.style.heading(TextTable.shortened(head, to: TextStyle.width)))
       lines += StackText.lines(group.stack, names, indent: 4)
       let serials = group.serials.prefix(serialsShown).map { "@\($0)" }.joined(separator: " ")
       let more = group.count > min(group.serials.count, serialsShown) ? " …" : ""
@@ -31,6 +34,6 @@ enum StackGroupsText {
       lines.append("")
     }
     if lines.last == "" { lines.removeLast() }
-    return lines
+    return lines + options.rest(of: list.groups.count, shown: shown.count, "stacks")
   }
 }

@@ -7,7 +7,7 @@ import LifespanTrace
 struct OpenedRecording {
   let analysis: Analysis
   let names: ReportNames
-  private let isRunning: Bool
+  private let elapsed: UInt64?
 
   /// Opens what TRACE means.
   init(_ typed: String?, laterMarks: [LaterMark] = []) throws {
@@ -15,14 +15,17 @@ struct OpenedRecording {
     let trace = try Trace(path: operand.path)
     let names = ReportNames(stacks: TraceStacks(trace))
     self.names = names
-    isRunning = operand.isRunning
+    elapsed = operand.elapsed
     analysis = Analysis(trace, laterMarks: laterMarks, closureName: { names.closureName(madeAt: $0) })
   }
 
   /// What the report is about. Asked after the questions it costs nothing.
   func subject() throws -> ReportSubject {
     let discarded = analysis.trace.totals.reduce(0) { $0 &+ $1.births }
-    return ReportSubject(try analysis.information(), isRunning: isRunning, discarded: discarded)
+    var information = try analysis.information()
+    // A file without end ends with its last event; the recording knows what time it is.
+    if let elapsed { information.end = max(information.end, TraceTime(Int64(clamping: elapsed))) }
+    return ReportSubject(information, isRunning: elapsed != nil, discarded: discarded)
   }
 
   /// Prints a report. What CSV can't hold goes to stderr: what is missing in the recording.
@@ -35,11 +38,9 @@ struct OpenedRecording {
 
   /// The moment that MARK or TIME means; a mark that is called like a time is the mark.
   func moment(_ text: String) throws -> Moment {
-    let marks = try analysis.information().marks
-    if !marks.contains(where: { $0.name == text }), let time = ValueParser.time(text).flatMap({ Int64(exactly: $0) }) {
-      return .time(TraceTime(time))
-    }
-    return .mark(text)
+    guard let time = ValueParser.time(text).flatMap({ Int64(exactly: $0) }) else { return .mark(text) }
+    let isMark = try analysis.information().marks.contains { $0.name == text }
+    return isMark ? .mark(text) : .time(TraceTime(time))
   }
 
   /// `--from` and `--to`.

@@ -5,21 +5,23 @@ import Glibc
 /// A trace file, and whether it is still being written.
 struct TraceOperand {
   let path: String
-  let isRunning: Bool
+  /// Of a running recording: nanoseconds since it began, when it was asked for what it has. Nil for a file.
+  let elapsed: UInt64?
 
   /// Resolves what was typed; nil when TRACE was left out.
   init(_ typed: String?) throws {
     guard let typed else {
       path = try Self.newest()
-      isRunning = false
+      elapsed = nil
       return
     }
     if access(typed, F_OK) != 0, typed.utf8.allSatisfy({ (48...57).contains($0) }), let pid = Int32(typed) {
-      path = try RunningRecording.resolve(pid: pid).trace
-      isRunning = true
+      let running = try RunningRecording.resolve(pid: pid)
+      path = running.trace
+      elapsed = running.status.elapsedNanoseconds
     } else {
       path = typed
-      isRunning = false
+      elapsed = nil
     }
   }
 

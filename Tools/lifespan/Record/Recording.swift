@@ -76,7 +76,7 @@ final class Recording {
   }
 
   func start() throws {
-    thread = session_drain_start(drain)
+    thread = session_drain_start(drain, map)
     if thread == nil { throw CommandFailure("no thread to drain the recording: \(SystemError.text(errno))") }
   }
 
@@ -140,7 +140,7 @@ final class Recording {
     var error: Int32 = 0
     if let thread {
       self.thread = nil
-      error = -session_drain_stop(thread)
+      error = abs(session_drain_stop(thread))
     }
     let clean = waitStatus.map { $0 & 0x7f == 0 } ?? isEnding
     let began = hasBegun
