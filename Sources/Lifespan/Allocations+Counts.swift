@@ -14,8 +14,7 @@ extension Allocations {
     try checkRunning()
     let pointer = unsafeBitCast(type, to: UnsafeRawPointer.self)
     try checkRecorded(pointer, String(reflecting: type))
-    let rows = try rows(since: 0)
-    let table = try TypeTable()
+    let (rows, table) = try rows(since: 0)
     let family = table.family(of: UInt64(UInt(bitPattern: pointer)))
     for member in family {
       guard let type = table.types[member] else { continue }
@@ -30,14 +29,16 @@ extension Allocations {
   public static func liveCount(ofToken name: String) throws(NotRecording) -> Int {
     try checkRunning()
     try checkRecorded(nil, name)
-    let rows = try rows(since: 0)
-    let table = try TypeTable()
+    let (rows, table) = try rows(since: 0)
     return living(rows) { table.types[$0]?.kind == .token && table.types[$0]?.fullName == name }
   }
 
-  /// Rows by type of what was born in the given generation or a later one.
-  static func rows(since generation: UInt32) throws(NotRecording) -> [lifespan_row] {
-    try Door.ask(LIFESPAN_ASK_ROWS, generation: generation) { $0.rows(of: lifespan_row.self) }
+  /// Rows by type of what was born in the given generation or a later one, and the types that they name. Both are asked
+  /// for before anything of ours is allocated.
+  static func rows(since generation: UInt32) throws(NotRecording) -> (rows: [lifespan_row], table: TypeTable) {
+    let rows = try Door.ask(LIFESPAN_ASK_ROWS, generation: generation)
+    let types = try Door.ask(LIFESPAN_ASK_TYPES)
+    return (rows.withBytes { $0.rows(of: lifespan_row.self) }, TypeTable(types))
   }
 
   private static func living(_ rows: [lifespan_row], _ counts: (TypeID) -> Bool) -> Int {

@@ -37,15 +37,25 @@ extension Allocations {
   public static func growth(since mark: Mark) throws(NotRecording) -> Growth {
     try Door.checkRecording()
     guard let ticks = mark.ticks else { throw NotRecording(.unknownMark) }
-    let marks = try Door.ask(LIFESPAN_ASK_MARKS) { bytes in
-      bytes.rows(of: lifespan_mark_row.self, textLength: \.name_length) { row, _ in row }
-    }
-    guard let row = marks.first(where: { $0.ticks == ticks }) else { throw NotRecording(.unknownMark) }
-    let sums = Sums(try rows(since: row.generation + 1), try TypeTable()).rows
+    guard let closed = try generation(at: ticks) else { throw NotRecording(.unknownMark) }
+    let (rows, table) = try rows(since: closed + 1)
+    let sums = Sums(rows, table).rows
     return Growth(
       rows: sums.filter { LifespanFilter.living.keeps($0) }.map {
         Growth.Row(
           type: $0.type, kind: $0.kind, persistentCount: $0.persistentCount, persistentBytes: $0.persistentBytes)
       }.sorted { ($1.persistentBytes, $0.type) < ($0.persistentBytes, $1.type) })
+  }
+
+  /// The generation that a mark has closed. Allocates nothing: the growth is asked for afterwards.
+  private static func generation(at ticks: UInt64) throws(NotRecording) -> UInt32? {
+    let marks = try Door.ask(LIFESPAN_ASK_MARKS)
+    return marks.withBytes { bytes in
+      var closed: UInt32?
+      bytes.forEachRow(of: lifespan_mark_row.self, textLength: \.name_length) { row, _ in
+        if row.ticks == ticks { closed = row.generation }
+      }
+      return closed
+    }
   }
 }

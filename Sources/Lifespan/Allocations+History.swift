@@ -23,7 +23,7 @@ extension Allocations {
   }
 
   private static func recordedHistory(at address: Address, isa: UInt) throws(NotRecording) -> History {
-    let answer = try Door.ask(LIFESPAN_ASK_HISTORY, address: address.rawValue) { bytes in
+    let answer = try Door.ask(LIFESPAN_ASK_HISTORY, address: address.rawValue).withBytes { bytes in
       let size = MemoryLayout<lifespan_history_head>.stride
       guard bytes.count >= size else { return (head: lifespan_history_head(), events: [lifespan_history_event]()) }
       let events = UnsafeRawBufferPointer(rebasing: bytes[size...]).rows(of: lifespan_history_event.self)
@@ -32,7 +32,7 @@ extension Allocations {
     guard let type = try knownType(answer.head, answer.events.last, isa) else {
       return History(serial: nil, address: address, type: nil, size: 0, events: [], dropped: 0, missing: nil)
     }
-    let counts = try Door.ask(LIFESPAN_ASK_COUNTS) { $0.rows(of: lifespan_drain_counts.self) }
+    let counts = try Door.ask(LIFESPAN_ASK_COUNTS).withBytes { $0.rows(of: lifespan_drain_counts.self) }
     var stacks: [UInt32: [ReturnAddress]] = [:]
     var events: [History.Event] = []
     for event in answer.events {
@@ -51,13 +51,13 @@ extension Allocations {
   ) throws(NotRecording) -> RecordedType? {
     guard head.serial != 0, last?.kind != LIFESPAN_EVENT_DEATH.rawValue, last?.kind != LIFESPAN_EVENT_FREE.rawValue
     else { return nil }
-    let type = try TypeTable().types[TypeID(rawValue: head.type)]
+    let type = TypeTable(try Door.ask(LIFESPAN_ASK_TYPES)).types[TypeID(rawValue: head.type)]
     return type?.metadata == UInt64(isa) ? type : nil
   }
 
   private static func backtrace(_ stack: UInt32) throws(NotRecording) -> [ReturnAddress] {
     guard stack >= LIFESPAN_STACK_FIRST else { return [] }
-    return try Door.ask(LIFESPAN_ASK_STACK, address: UInt64(stack)) { bytes in
+    return try Door.ask(LIFESPAN_ASK_STACK, address: UInt64(stack)).withBytes { bytes in
       bytes.rows(of: UInt64.self).map { ReturnAddress(rawValue: $0) }
     }
   }

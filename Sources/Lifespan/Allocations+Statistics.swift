@@ -33,7 +33,8 @@ extension Allocations {
   ///
   /// Cost: what has been recorded since the last question, and one look at each type.
   public static func statistics(_ filter: LifespanFilter = .living) throws(NotRecording) -> [StatisticsRow] {
-    var sums = Sums(try rows(since: 0), try TypeTable()).rows
+    let (rows, table) = try rows(since: 0)
+    var sums = Sums(rows, table).rows
     sums.removeAll { !filter.keeps($0) }
     return sums.sorted { left, right in
       let first = filter == .living ? left.persistentBytes : left.totalBytes

@@ -17,5 +17,8 @@
 /// Everything here may be called from any thread. Questions wait for each other; recording threads do not wait for
 /// questions, unless their own buffer runs full meanwhile.
 ///
+/// What a question itself allocates is recorded like everything else, under its own names, but never stands in the answer
+/// to that question.
+///
 /// Not offered: objects born before the start are not known, objects that the compiler put on the stack never are.
 public enum Allocations {}

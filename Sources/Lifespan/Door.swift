@@ -14,18 +14,35 @@ enum Door {
     return state
   }
 
-  /// Asks, and gives the answer's bytes to `body`. An unknown object or stack is an empty answer.
-  static func ask<Value>(
-    _ op: lifespan_question_op, address: UInt64 = 0, generation: UInt32 = 0, _ body: (UnsafeRawBufferPointer) -> Value
-  ) throws(Allocations.NotRecording) -> Value {
+  /// One whole answer, copied out of the recorder. It lies outside of the Swift heap, so that several questions can be
+  /// asked in a row before anything of ours is allocated and counted.
+  struct Answer: ~Copyable {
+    private var answer: lifespan_linked_answer
+
+    fileprivate init(_ answer: lifespan_linked_answer) { self.answer = answer }
+
+    deinit {
+      var answer = answer
+      lifespan_linked_forget(&answer)
+    }
+
+    /// For as long as the answer is there.
+    borrowing func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+      body(UnsafeRawBufferPointer(start: answer.bytes, count: answer.length))
+    }
+  }
+
+  /// Asks. An unknown object or stack is an empty answer.
+  static func ask(
+    _ op: lifespan_question_op, address: UInt64 = 0, generation: UInt32 = 0
+  ) throws(Allocations.NotRecording) -> Answer {
     var question = lifespan_question(address: address, generation: generation, start: 0)
     var answer = lifespan_linked_answer()
     let status = lifespan_linked_ask(UInt32(op.rawValue), &question, &answer)
-    defer { lifespan_linked_forget(&answer) }
     guard status == LIFESPAN_LINKED_OK || status == LIFESPAN_LINKED_UNKNOWN else {
       throw Allocations.NotRecording(status)
     }
-    return body(UnsafeRawBufferPointer(start: answer.bytes, count: answer.length))
+    return Answer(answer)
   }
 
   /// Why nothing can be asked, if so.
@@ -58,20 +75,19 @@ extension UnsafeRawBufferPointer {
     return (0..<count / stride).map { loadUnaligned(fromByteOffset: $0 * stride, as: Row.self) }
   }
 
-  /// The rows of an answer in which a text, padded to 8 bytes, follows each row; `length` says how long it is.
-  func rows<Row: BitwiseCopyable, Value>(
-    of type: Row.Type, textLength length: (Row) -> UInt32, _ make: (Row, UnsafeRawBufferPointer) -> Value
-  ) -> [Value] {
-    var values: [Value] = []
+  /// Visits the rows of an answer in which a text, padded to 8 bytes, follows each row; `length` says how long it is.
+  /// Allocates nothing.
+  func forEachRow<Row: BitwiseCopyable>(
+    of type: Row.Type, textLength length: (Row) -> UInt32, _ visit: (Row, UnsafeRawBufferPointer) -> Void
+  ) {
     var offset = 0
     while count - offset >= MemoryLayout<Row>.stride {
       let row = loadUnaligned(fromByteOffset: offset, as: Row.self)
       let text = offset + MemoryLayout<Row>.stride
       let end = text + Int(length(row))
       guard end <= count else { break }
-      values.append(make(row, UnsafeRawBufferPointer(rebasing: self[text..<end])))
+      visit(row, UnsafeRawBufferPointer(rebasing: self[text..<end]))
       offset = (end + 7) & ~7
     }
-    return values
   }
 }

@@ -21,17 +21,16 @@ struct RecordedType {
 struct TypeTable {
   private(set) var types: [TypeID: RecordedType] = [:]
 
-  /// As of now; an answer's rows that were asked for before it are all found here.
-  init() throws(Allocations.NotRecording) {
-    let rows = try Door.ask(LIFESPAN_ASK_TYPES) { bytes in
-      bytes.rows(of: lifespan_type_row.self, textLength: \.name_length) { row, text in
-        RecordedType(
-          id: TypeID(rawValue: row.type), kind: Allocations.Kind(row.kind),
-          superclass: TypeID(rawValue: row.superclass), metadata: row.metadata,
-          fullName: String(decoding: text, as: UTF8.self), name: Door.plainName(text))
+  /// From an answer to LIFESPAN_ASK_TYPES; what was asked for before it names none but these.
+  init(_ answer: borrowing Door.Answer) {
+    answer.withBytes { bytes in
+      bytes.forEachRow(of: lifespan_type_row.self, textLength: \.name_length) { row, text in
+        let id = TypeID(rawValue: row.type)
+        types[id] = RecordedType(
+          id: id, kind: Allocations.Kind(row.kind), superclass: TypeID(rawValue: row.superclass),
+          metadata: row.metadata, fullName: String(decoding: text, as: UTF8.self), name: Door.plainName(text))
       }
     }
-    for type in rows { types[type.id] = type }
   }
 
   /// The class itself (two ids where two threads met at its first object) and all classes below it.

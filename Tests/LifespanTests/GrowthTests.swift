@@ -37,6 +37,16 @@ final class GrowthTests: RecordedTestCase {
     XCTAssertEqual(try Allocations.growth(since: mark).persistentCount(ofType: "LifespanTests.GrowthTests.Short"), 0)
   }
 
+  func testTheLibrarysOwnObjectsAreNoGrowth() throws {
+    func ours(_ mark: Allocations.Mark) throws -> [Allocations.Growth.Row] {
+      try Allocations.growth(since: mark).rows.filter { $0.type.contains("lifespan_") || $0.type.contains("Lifespan.") }
+    }
+    let mark = Allocations.markGeneration("nothing")
+    XCTAssertEqual(try ours(mark), [])
+    _ = try Allocations.statistics(.all)
+    XCTAssertEqual(try ours(mark), [])
+  }
+
   func testANoncopyableValueIsCountedUntilItIsConsumed() throws {
     let upload = Upload()
     XCTAssertEqual(try Allocations.liveCount(ofToken: "GrowthTests.Upload"), 1)

@@ -86,6 +86,19 @@ func checkGrowth() {
   kept += leaves as [AnyObject] + sessions
 }
 
+/// The library's own objects are no growth.
+func checkNoGrowth() {
+  guard !busy, !byCommand else { return }
+  let mark = Allocations.markGeneration("nothing happens")
+  do {
+    equal(try Allocations.growth(since: mark).rows, [], "growth where nothing happened")
+    _ = try Allocations.statistics(.all)
+    equal(try Allocations.growth(since: mark).rows, [], "growth where statistics were asked for")
+  } catch {
+    equal("\(error)", "", "growth")
+  }
+}
+
 func checkTokens() {
   func living(_ name: String) -> Int { (try? Allocations.liveCount(ofToken: name)) ?? -1 }
   do {

@@ -15,6 +15,7 @@ let early = busy ? Workers(count: 3) : nil
 start()
 checkLiveCounts()
 checkGrowth()
+checkNoGrowth()
 checkTokens()
 checkHistory()
 checkLeftOut()
