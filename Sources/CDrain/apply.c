@@ -122,9 +122,10 @@ static struct drain_object *apply_mover(struct lifespan_drain *d, uint64_t addre
 
 static void apply_moved(struct lifespan_drain *d, const struct drain_record *record) {
   uint64_t from = record->xa, to = record->value, size = record->xb & LIFESPAN_VALUE_MASK;
-  struct drain_object *there = from == to ? NULL : drain_living_find(&d->living, to);
   struct drain_object *object = apply_mover(d, from);
   if (!object) return;
+  // Also where it "stays": its address may have been taken while it was aside, and two objects never share a key.
+  struct drain_object *there = object->key == to ? NULL : drain_living_find(&d->living, to);
   if (there) {
     drain_end(d, there, record, there->state & DRAIN_STATE_KEPT ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_END_NOT_SEEN);
     object = apply_mover(d, from);

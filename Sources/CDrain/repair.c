@@ -141,17 +141,19 @@ static uint32_t repair_first_at(const struct lifespan_drain *d, uint64_t address
 // Applies the waiting birth of the address and what waits behind it. The address is free by now, or freed here. One
 // record at a time: a hook's thread may have little stack.
 static void repair_release(struct lifespan_drain *d, uint64_t address) {
-  bool first = true;
   for (uint32_t at = repair_first_at(d, address); at != UINT32_MAX; at = repair_first_at(d, address)) {
     struct drain_record record = d->waiting[at].record;
     repair_take_out(d, at);
-    struct drain_object *old = first ? drain_living_find(&d->living, address) : NULL;
-    first = false;
+    if (record.kind != LIFESPAN_R_BIRTH) {
+      drain_dispatch(d, &record);
+      continue;
+    }
+    struct drain_object *old = drain_living_find(&d->living, address);
     if (old) {
       bool kept = old->state & DRAIN_STATE_KEPT; // its deinit was seen: only the memory went unseen
       drain_end(d, old, &record, kept ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_END_NOT_SEEN);
     }
-    drain_dispatch(d, &record);
+    drain_born(d, &record); // never waits a second time
   }
 }
 

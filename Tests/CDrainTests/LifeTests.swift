@@ -219,6 +219,21 @@ final class LifeTests: XCTestCase {
     XCTAssertEqual(recording.counts.ends_not_seen, 0)
   }
 
+  func testAnObjectThatClaimsItsTakenAddressBackEndsTheOneThere() throws {
+    let recording = try Recording()
+    recording.birth(10, 0x1000)
+    recording.event(LIFESPAN_R_MOVING, 2000, 0x1000)
+    recording.birth(9000, 0x1000)
+    XCTAssertTrue(fake_moved(recording.fake, 0, 20_000, 0x1000, 0x1000, 64))
+    recording.birth(40_000, 0x1000)
+    recording.event(LIFESPAN_R_RECORDING, 60_000, 1)
+    recording.round()
+    XCTAssertEqual(recording.counts.living, 1)
+    XCTAssertEqual(
+      words(try recording.finished().allEvents()),
+      ["birth 1", "birth 2", "end not seen 2", "moved 1", "end not seen 1", "birth 3"])
+  }
+
   func testARefcountEventOutsideOfAnyLifetimeGoesToTheNearest() throws {
     let recording = try Recording()
     recording.retain(9500, 0x10)
