@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, Lifespan. They link libc alone.
+// Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, CLinkedDoor, Lifespan. They link libc alone.
 // Right of it (after the fact): LifespanTrace, LifespanAnalysis, LifespanSymbols, LifespanReport, the command.
 // Tools/check-layers holds this picture against the imports.
 let package = Package(
@@ -14,7 +14,8 @@ let package = Package(
     .target(name: "CTraceFormat"),
     .target(name: "CDrain", dependencies: ["CTraceFormat"]),
     .target(name: "CRecorder", dependencies: ["CTraceFormat"]),
-    .target(name: "Lifespan", dependencies: ["CRecorder", "CDrain"]),
+    .target(name: "CLinkedDoor", dependencies: ["CRecorder", "CDrain", "CTraceFormat"]),
+    .target(name: "Lifespan", dependencies: ["CLinkedDoor", "CDrain"]),
 
     .systemLibrary(name: "CZstd"),
     .systemLibrary(name: "CElf"),
@@ -32,7 +33,7 @@ let package = Package(
     .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
     .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
     .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
-    .testTarget(name: "LifespanTests", dependencies: ["Lifespan"]),
+    .testTarget(name: "LifespanTests", dependencies: ["Lifespan", "LifespanAnalysis", "LifespanTrace"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
     .testTarget(

@@ -97,7 +97,7 @@ static void drain_begin(struct lifespan_drain *d) {
   char date[DRAIN_DATE_ROOM];
   drain_info_row(d, "started_at", date, drain_date(d->start_realtime_ns / 1000000000u, date));
   // A recording that begins paused says so: births before the first "goes on" are not missing by accident.
-  if (!atomic_load_explicit(&d->map->recording, memory_order_relaxed)) drain_recording(d, d->start, 0);
+  if (d->map->options.paused) drain_recording(d, d->start, 0);
   if (d->encoder) drain_encoder_write_facts(d->encoder);
 }
 

@@ -1,9 +1,9 @@
-// The load map kept: start, refresh, and what the dynamic linker's notification leads to. Compares what the loader shows
-// with what is known, tells the sink, compiles rows and publishes a new table. Called by the recorder outside hooks, and by
-// the notification (images_notify.c) under the dynamic linker's lock; no malloc in either.
+// The load map kept: start, refresh, and what the dynamic linker's notification leads to. Compares what the loader
+// shows with what is known, tells the sink, compiles rows and publishes a new table. Called by the recorder outside
+// hooks, and by the notification (images_notify.c) under the dynamic linker's lock; no malloc in either.
 //
-// Locks: `writer` is the innermost. Nothing of the dynamic linker is called while it is held, so the order is always the
-// linker's own locks, then ours, whoever begins.
+// Locks: `writer` is the innermost. Nothing of the dynamic linker is called while it is held, so the order is always
+// the linker's own locks, then ours, whoever begins.
 #define _GNU_SOURCE
 #include "images.h"
 
@@ -31,19 +31,9 @@ struct image {
   struct rows_builder rows; // rows NULL: none
 };
 
-// Rows of images that are gone: the same image takes them again, and another image takes the memory when there are many.
-struct retired {
-  uint64_t fingerprint;
-  struct rows_builder rows;
-};
-#define RETIRED_MAX 64u
-#define RETIRED_KEPT 16u
-
 static struct {
   struct image *images; // IMAGES_MAX
   uint32_t used, next_id, epoch;
-  struct retired retired[RETIRED_MAX];
-  uint32_t retired_count;
   lifespan_image_sink sink;
   void *context;
   struct images_look notified; // the notification's own list
@@ -68,41 +58,7 @@ static void lock(void) {
 }
 static void unlock(void) { atomic_store_explicit(&writer, 0, memory_order_release); }
 
-// ---- Rows ------------------------------------------------------------------------------------------------------------
-
-static void retire(struct image *image) {
-  if (!image->rows.rows || map.retired_count == RETIRED_MAX) return; // beyond that they stay mapped for nobody
-  map.retired[map.retired_count++] = (struct retired){image->elf.fingerprint, image->rows};
-}
-
-static void take_retired(uint32_t index) {
-  memmove(&map.retired[index], &map.retired[index + 1], (map.retired_count - index - 1) * sizeof map.retired[0]);
-  map.retired_count--;
-}
-
-static struct rows_builder rows_for(const struct images_elf *elf) {
-  struct rows_builder rows = {0};
-  for (uint32_t i = 0; i < map.retired_count && elf->build_id_length; i++) {
-    if (map.retired[i].fingerprint != elf->fingerprint) continue;
-    rows = map.retired[i].rows;
-    take_retired(i);
-    return rows;
-  }
-  if (!rows_compile(&elf->source, &rows)) return (struct rows_builder){0};
-  for (uint32_t i = 0; map.retired_count > RETIRED_KEPT && i < map.retired_count; i++) {
-    struct rows_builder old = map.retired[i].rows;
-    if (old.room < rows.count) continue;
-    // Taken out of the table with an earlier sequence number: who still reads it will see that and read again.
-    memcpy(old.rows, rows.rows, rows.count * sizeof *rows.rows);
-    old.count = rows.count;
-    munmap(rows.rows, rows_bytes(rows.room));
-    take_retired(i);
-    return old;
-  }
-  return rows;
-}
-
-// ---- Reconcile ---------------------------------------------------------------------------------------------------------
+// ---- Reconcile ----------------------------------------------------------------------------------------------------
 
 static void tell(const struct image *image, int op, const char *path) {
   if (!map.sink) return;
@@ -174,7 +130,7 @@ static void reconcile(const struct images_look *look) {
   if (gone) {
     publish(true); // before their rows can be given to anybody
     for (uint32_t i = 0; i < map.used; i++) {
-      if (!map.images[i].used && map.images[i].rows.rows) retire(&map.images[i]);
+      if (!map.images[i].used && map.images[i].rows.rows) images_retire_rows(&map.images[i].elf, map.images[i].rows);
       if (!map.images[i].used) map.images[i].rows = (struct rows_builder){0};
     }
   }
@@ -187,14 +143,15 @@ static void reconcile(const struct images_look *look) {
     images_path(f->name, f->executable, elf.start, map.path, sizeof map.path);
     images_read_sections(map.path, &elf);
     *image = (struct image){.used = true, .seen = true, .elsewhere = f->elsewhere, .id = ++map.next_id, .elf = elf,
-                            .headers = f->headers, .header_count = f->header_count, .rows = rows_for(&elf)};
+                            .headers = f->headers, .header_count = f->header_count, .rows = images_take_rows(&elf)};
     tell(image, 1, map.path);
     added = true;
   }
+  rows_release();
   if (added) publish(false);
 }
 
-// ---- Looks -------------------------------------------------------------------------------------------------------------
+// ---- Looks --------------------------------------------------------------------------------------------------------
 
 static int collect(struct dl_phdr_info *info, size_t size, void *context) {
   struct images_look *look = context;
@@ -272,7 +229,7 @@ static void notified(void) {
 }
 
 bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context) {
-  if (map.images) return true;
+  if (map.images) return images_have_rows;
   unwind_bounds_start();
   size_t bytes = IMAGES_MAX * sizeof(struct image);
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -284,12 +241,12 @@ bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context)
   map.images = memory;
   look_again();
   map.follows = follow && images_notify_install(notified);
-  bool any = false;
-  for (uint32_t i = 0; i < map.used; i++) any |= map.images[i].rows.rows != NULL;
-  return any;
+  for (uint32_t i = 0; i < map.used; i++) images_have_rows |= map.images[i].rows.rows != NULL;
+  return images_have_rows;
 }
 
-// glibc 2.35 and later answer from a hook which image an address lies in; so code that is in none (JIT) asks for nothing.
+// glibc 2.35 and later answer from a hook which image an address lies in; so code that is in none (JIT) asks for
+// nothing.
 void images_missed(uintptr_t pc) {
   struct { uintptr_t words[16]; } result; // struct dl_find_object is 88 bytes
   if (!map.images || atomic_load_explicit(&missed, memory_order_relaxed)) return;

@@ -16,7 +16,7 @@
 #define IMAGES_LOWEST 4096u              // no code below
 #define IMAGES_HIGHEST (1ull << 47)      // nor from here on
 
-// ---- Table: what hooks read -----------------------------------------------------------------------------------------
+// ---- Table: what hooks read ---------------------------------------------------------------------------------------
 struct images_entry {
   uintptr_t start, end;          // of all its segments
   const struct rows_row *rows;   // never unmapped: the memory may be given to another image, which readers notice
@@ -40,7 +40,7 @@ extern _Atomic uint32_t images_generation;
 // Looks up by the table and fills the cache. In hooks.
 bool images_row_slow(uintptr_t pc, uint32_t generation, struct rows_row *row);
 
-static inline __attribute__((always_inline)) bool images_row_cached(uintptr_t pc, struct rows_row *row) {
+ROWS_INLINE bool images_row_cached(uintptr_t pc, struct rows_row *row) {
   uint32_t generation = atomic_load_explicit(&images_generation, memory_order_acquire);
   uint64_t word = atomic_load_explicit(&images_cache[pc % IMAGES_CACHE], memory_order_relaxed);
   if (word >> 25 != ((pc >> 12) << 4 | (generation & 15))) {
@@ -56,13 +56,16 @@ static inline __attribute__((always_inline)) bool images_row_cached(uintptr_t pc
   return true;
 }
 
-// Writers, under the lock of images.c: fill the entries of the hidden table in ascending order, then publish. Readers of the
-// shown one go on undisturbed. False: no memory.
+// False when no image had rows at start: walks go by frame pointers. Written once, before hooks.
+extern bool images_have_rows;
+
+// Writers, under the lock of images.c: fill the entries of the hidden table in ascending order, then publish. Readers
+// of the shown one go on undisturbed. False: no memory.
 bool images_table_start(void);
 struct images_entry *images_table_hidden(void);
 void images_table_publish(uint32_t count, uint32_t epoch, bool unloaded);
 
-// ---- ELF: what images.c asks of a loaded file ------------------------------------------------------------------------
+// ---- ELF: what images.c asks of a loaded file ---------------------------------------------------------------------
 #define IMAGES_BUILD_ID 64u
 struct images_elf {
   uintptr_t bias, start, end;
@@ -80,7 +83,7 @@ const void *images_probe_headers(uintptr_t bias, size_t *count);
 // Path to write into the trace: absolute; the executable by /proc/self/exe. `room` at least PATH_MAX.
 void images_path(const char *name, bool executable, uintptr_t start, char *path, size_t room);
 
-// ---- Found images: what one look at the loader's lists gives ----------------------------------------------------------
+// ---- Found images: what one look at the loader's lists gives ------------------------------------------------------
 struct images_found {
   uintptr_t bias;
   const void *headers;
@@ -95,11 +98,19 @@ struct images_look {
   bool everywhere; // shows all namespaces
 };
 
-// ---- Notification ------------------------------------------------------------------------------------------------------
+// ---- Rows of an image -------------------------------------------------------------------------------------------
+// Compiles them, or takes those of the same image that was there before. Under the lock of images.c.
+struct rows_builder images_take_rows(const struct images_elf *elf);
+// The image is gone from the shown table. Under the lock.
+void images_retire_rows(const struct images_elf *elf, struct rows_builder rows);
+
+// ---- Notification -------------------------------------------------------------------------------------------------
 // Detours the dynamic linker's r_brk to `handler`. One thread, outside hooks. False: not there or not recognised.
 bool images_notify_install(void (*handler)(void));
-// Fills `look` from the linker's own lists; `known` gives the headers of an image seen before. In the notification only.
-void images_notify_look(struct images_look *look, bool (*known)(uintptr_t bias, uintptr_t dynamic, struct images_found *));
+// Fills `look` from the linker's own lists; `known` gives the headers of an image seen before. In the notification
+// only.
+typedef bool (*images_known)(uintptr_t bias, uintptr_t dynamic, struct images_found *found);
+void images_notify_look(struct images_look *look, images_known known);
 // True when the lists are consistent, that is, the notification says something worth a look.
 bool images_notify_consistent(void);
 

@@ -1,5 +1,5 @@
-// What a loaded image says of itself: program headers, segments, build id, path. Called by images.c and images_notify.c,
-// outside hooks; no malloc, since one of the callers runs under the dynamic linker's lock.
+// What a loaded image says of itself: program headers, segments, build id, path. Called by images.c and
+// images_notify.c, outside hooks; no malloc, since one of the callers runs under the dynamic linker's lock.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -75,8 +75,8 @@ bool images_read_elf(uintptr_t bias, const void *headers, size_t count, struct i
   return true;
 }
 
-// Linkers put constants and unwind tables into the executable segment too. The section headers, which are not in memory,
-// tell code from them. False: the file can't be read, or is another one than what is mapped.
+// Linkers put constants and unwind tables into the executable segment too. The section headers, which are not in
+// memory, tell code from them. False: the file can't be read, or is another one than what is mapped.
 bool images_read_sections(const char *path, struct images_elf *elf) {
   ElfW(Ehdr) header;
   ElfW(Shdr) sections[64];

@@ -1,8 +1,10 @@
-// Hears of dlopen and dlclose: the dynamic linker calls an empty function (r_brk, `_dl_debug_state`) whenever its lists
-// have changed, for debuggers. Its entry is replaced by a jump to our handler. Called by images.c.
+// Hears of dlopen and dlclose: the dynamic linker calls an empty function (r_brk, `_dl_debug_state`) whenever its
+// lists have changed, for debuggers. Its entry is replaced by a jump to our handler. Called by images.c.
 //
-// Installed while the process has one thread, by one aligned 8-byte store, and only over bytes that are known: a return
-// (with or without endbr64) and padding behind it. A debugger's breakpoint there is not known, so nothing is patched.
+// Installed by one aligned 8-byte store, and only over bytes that are known: a return (with or without endbr64) and
+// padding behind it. With endbr64 a thread may stand between the two, so that the process must have one thread;
+// without it the function is one instruction, and nobody can stand inside. A debugger's breakpoint there is not known,
+// so nothing is patched.
 #define _GNU_SOURCE
 #include <link.h>
 #include <string.h>
@@ -39,7 +41,8 @@ static bool is_padding(const uint8_t *p, size_t bytes) {
   struct unwind_instruction i;
   for (size_t at = 0; at < bytes; at += i.length) {
     if (!unwind_decode(p + at, 15, &i) || i.vector) return false;
-    bool nop = i.map == UNWIND_MAP_ONE ? i.opcode == 0x90 || i.opcode == 0xcc : i.map == UNWIND_MAP_0F && i.opcode == 0x1f;
+    bool nop = i.map == UNWIND_MAP_0F && i.opcode == 0x1f;
+    if (i.map == UNWIND_MAP_ONE) nop = i.opcode == 0x90 || i.opcode == 0xcc;
     if (!nop) return false;
   }
   return true;
@@ -100,14 +103,14 @@ bool images_notify_consistent(void) {
   return debug != NULL;
 }
 
-void images_notify_look(struct images_look *look, bool (*known)(uintptr_t, uintptr_t, struct images_found *)) {
+void images_notify_look(struct images_look *look, images_known known) {
   for (struct debug_extended *space = debug; space; space = space->base.r_version >= 2 ? space->next : NULL) {
     for (struct link_map *m = space->base.r_map; m && look->count < IMAGES_MAX; m = m->l_next) {
       struct images_found found = {.bias = m->l_addr};
       if (!known(m->l_addr, (uintptr_t)m->l_ld, &found)) {
         found.headers = images_probe_headers(m->l_addr, &found.header_count);
         if (!found.headers) {
-          images_missed(m->l_addr); // an image whose first segment is not at its bias: dl_iterate_phdr knows its headers
+          images_missed(m->l_addr); // its first segment is not at its bias: dl_iterate_phdr knows its headers
           continue;
         }
       }

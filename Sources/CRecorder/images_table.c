@@ -1,6 +1,6 @@
 // The table of images as hooks see it: two copies, one shown, changed by filling the hidden one and turning a sequence
-// number; readers check the number after reading, so nothing is ever freed under them and nobody waits. Callers: the walk
-// (unwind_walk.c), the reference (unwind_reference.c), images.c as the writer.
+// number; readers check the number after reading, so nothing is ever freed under them and nobody waits. Callers: the
+// walk (unwind_walk.c), the reference (unwind_reference.c), images.c as the writer.
 #define _GNU_SOURCE
 #include "images.h"
 
@@ -19,6 +19,7 @@ static _Atomic uint32_t shown_epoch;
 
 _Atomic uint64_t images_cache[IMAGES_CACHE];
 _Atomic uint32_t images_generation;
+bool images_have_rows;
 
 uint32_t lifespan_images_epoch(void) { return atomic_load_explicit(&shown_epoch, memory_order_acquire); }
 

@@ -9,6 +9,9 @@
 
 #pragma GCC visibility push(hidden)
 
+// For what runs at each frame of a walk: an address taken by a call would put its state into memory.
+#define ROWS_INLINE static inline __attribute__((always_inline))
+
 // How to find the canonical frame address (CFA: the stack pointer before the call that made the frame). The return
 // address lies at CFA - 8 except in a signal frame.
 enum rows_kind {
@@ -70,10 +73,12 @@ bool rows_cfi(const struct rows_source *source, uintptr_t fde, struct rows_cie *
 #define ROWS_SCRATCH 16u
 void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struct rows_builder *builder);
 
-// Compiles all rows of an image. Outside hooks, one thread at a time; memory by mmap. False: no frame descriptions, or no
-// memory. The builder's rows are a mapping of rows_bytes(room) that the caller owns.
+// Compiles all rows of an image. Outside hooks, one thread at a time; memory by mmap. False: no frame descriptions, or
+// no memory. The builder's rows are a mapping of rows_bytes(room) that the caller owns.
 bool rows_compile(const struct rows_source *source, struct rows_builder *builder);
 size_t rows_bytes(size_t room);
+// Gives back what rows_compile keeps from one image to the next; after the last of a batch.
+void rows_release(void);
 
 // End of the readable segment that holds [address, address + bytes), 0 if none does.
 uintptr_t rows_readable(const struct rows_source *source, uintptr_t address, size_t bytes);
@@ -83,6 +88,10 @@ uint64_t rows_uleb(const uint8_t **at, const uint8_t *end);
 int64_t rows_sleb(const uint8_t **at, const uint8_t *end);
 // An encoded pointer (DW_EH_PE_*); `data` is the base of datarel. False: encoding not known or truncated.
 bool rows_pointer(const uint8_t **at, const uint8_t *end, unsigned encoding, uintptr_t data, uintptr_t *value);
+
+// Content of a CIE or FDE, bounded by its segment. False: malformed.
+bool rows_open_entry(const struct rows_source *source, uintptr_t address, const uint8_t **at, const uint8_t **end);
+bool rows_parse_cie(const struct rows_source *source, uintptr_t address, struct rows_cie *cie);
 
 // State kept from one FDE to the next: most share their CIE.
 struct rows_cie {

@@ -1,4 +1,4 @@
-// One frame description entry → rows: parses CIE and FDE and runs the call frame program. Called by rows_compile.c.
+// One frame description entry → rows: runs its call frame program. Called by rows_compile.c.
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -64,7 +64,8 @@ static void cfa_expression(struct state *s, const uint8_t *at, const uint8_t *en
   s->cfa = CFA_BAD;
   if (is_based(at, end, RBP, &s->cfa_offset, "\x06", 1)) s->cfa = CFA_DRAP;
   else if (is_based(at, end, RSP, &s->cfa_offset, "\x06", 1) && s->cfa_offset == 160) s->cfa = CFA_SIGNAL;
-  else if (end - at == sizeof plt && !memcmp(at, plt, 6) && !memcmp(at + 7, plt + 7, 4) && at[6] >= 0x30 && at[6] < 0x50) {
+  else if (end - at == sizeof plt && !memcmp(at, plt, 6) && !memcmp(at + 7, plt + 7, 4) &&
+           at[6] >= 0x30 && at[6] < 0x50) {
     s->cfa = CFA_PLT;
     s->cfa_offset = at[6] - 0x30;
   }
@@ -94,6 +95,11 @@ static void offset_rule(struct state *s, uint64_t reg, int64_t offset) {
 static void other_rule(struct state *s, uint64_t reg, bool undefined) {
   if (reg == RBP) s->fp = undefined ? FP_SAME : FP_BAD; // undefined: nobody needs it any more
   if (reg == RIP) s->ra = undefined ? RA_UNDEFINED : RA_BAD;
+}
+
+static void same_rule(struct state *s, uint64_t reg) {
+  if (reg == RBP) s->fp = FP_SAME;
+  else other_rule(s, reg, false);
 }
 
 static void restore_rule(struct machine *m, uint64_t reg) {
@@ -127,7 +133,7 @@ static bool run_rule(struct machine *m, unsigned op, const uint8_t **at) {
     case 0x05: reg = rows_uleb(at, m->end); offset_rule(s, reg, (int64_t)rows_uleb(at, m->end) * align); return true;
     case 0x06: restore_rule(m, rows_uleb(at, m->end)); return true;
     case 0x07: other_rule(s, rows_uleb(at, m->end), true); return true;
-    case 0x08: reg = rows_uleb(at, m->end); if (reg == RBP) s->fp = FP_SAME; else other_rule(s, reg, false); return true;
+    case 0x08: same_rule(s, rows_uleb(at, m->end)); return true;
     case 0x09: reg = rows_uleb(at, m->end); rows_uleb(at, m->end); other_rule(s, reg, false); return true;
     case 0x0c: case 0x12:
       s->cfa = CFA_REGISTER;
@@ -164,7 +170,8 @@ static bool advance(struct machine *m, unsigned op, const uint8_t **at) {
 }
 
 // Runs a program to its end; with a builder, a row is put wherever the rules change.
-static bool run(struct machine *m, const uint8_t *at, const uint8_t *end, uintptr_t base, struct rows_builder *builder) {
+static bool run(struct machine *m, const uint8_t *at, const uint8_t *end, uintptr_t base,
+                struct rows_builder *builder) {
   m->end = end;
   while (at < end) {
     unsigned op = *at++;
@@ -190,60 +197,14 @@ static bool run(struct machine *m, const uint8_t *at, const uint8_t *end, uintpt
   return true;
 }
 
-// Length field of a CIE or FDE: gives its content, bounded by its segment.
-static bool open_entry(const struct rows_source *source, uintptr_t address, const uint8_t **at, const uint8_t **end) {
-  uint32_t length = 0;
-  if (address % 4 || !rows_readable(source, address, 4)) return false;
-  memcpy(&length, (const void *)address, 4);
-  if (length < 4 || length == 0xffffffff || !rows_readable(source, address + 4, length)) return false;
-  *at = (const uint8_t *)address + 4;
-  *end = *at + length;
-  return true;
-}
-
-static bool parse_cie(const struct rows_source *source, uintptr_t address, struct rows_cie *cie) {
-  const uint8_t *at, *end;
-  if (!open_entry(source, address, &at, &end) || end - at < 8) return false;
-  uint32_t id = 0;
-  memcpy(&id, at, 4);
-  unsigned version = at[4];
-  const char *augmentation = (const char *)at + 5;
-  size_t length = strnlen(augmentation, (size_t)(end - at) - 5);
-  if (id != 0 || (version != 1 && version != 3) || length >= (size_t)(end - at) - 5) return false;
-  at += 5 + length + 1;
-  *cie = (struct rows_cie){.address = address, .program_end = end, .augmented = augmentation[0] == 'z'};
-  cie->code_align = rows_uleb(&at, end);
-  cie->data_align = rows_sleb(&at, end);
-  uint64_t return_register = version == 1 && at < end ? *at++ : rows_uleb(&at, end);
-  if (return_register != RIP || (length && !cie->augmented)) return false;
-  if (cie->augmented) {
-    uint64_t bytes = rows_uleb(&at, end);
-    if (bytes > (uint64_t)(end - at)) return false;
-    const uint8_t *data = at, *data_end = at + bytes;
-    uintptr_t ignored;
-    for (const char *letter = augmentation + 1; *letter; letter++) {
-      if (*letter == 'R' && data < data_end) cie->encoding = *data++;
-      else if (*letter == 'L' && data < data_end) data++;
-      else if (*letter == 'P' && data < data_end) {
-        unsigned encoding = *data++ & 0x7f;
-        if (!rows_pointer(&data, data_end, encoding, 0, &ignored)) return false;
-      } else if (*letter == 'S') cie->signal = true;
-      else if (*letter != 'B') return false;
-    }
-    at = data_end;
-  }
-  cie->program = at;
-  return true;
-}
-
 bool rows_cfi(const struct rows_source *source, uintptr_t fde, struct rows_cie *cache, struct rows_builder *builder,
               struct rows_fde *out) {
   const uint8_t *at, *end;
   uint32_t delta = 0;
-  if (!open_entry(source, fde, &at, &end)) return false;
+  if (!rows_open_entry(source, fde, &at, &end)) return false;
   memcpy(&delta, at, 4);
   uintptr_t cie = (uintptr_t)at - delta;
-  if (!delta || (cache->address != cie && !parse_cie(source, cie, cache))) {
+  if (!delta || (cache->address != cie && !rows_parse_cie(source, cie, cache))) {
     cache->address = 0;
     return false;
   }

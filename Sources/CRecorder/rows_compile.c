@@ -48,7 +48,8 @@ static bool open_table(const struct rows_source *source, struct table *table) {
   if (source->header_end < limit) limit = source->header_end;
   const uint8_t *at = (const uint8_t *)source->header, *end = (const uint8_t *)limit;
   uintptr_t frames = 0, count = 0;
-  if (end - at < 8 || at[0] != 1 || at[3] != 0x3b) return false; // sorted pairs of 4-byte offsets: what all linkers write
+  // Sorted pairs of 4-byte offsets: what all linkers write.
+  if (end - at < 8 || at[0] != 1 || at[3] != 0x3b) return false;
   unsigned frame_encoding = at[1], count_encoding = at[2];
   at += 4;
   if (!rows_pointer(&at, end, frame_encoding, source->header, &frames)) return false;
@@ -67,13 +68,14 @@ static uintptr_t entry(const struct table *table, size_t index, unsigned word) {
 // Calls rows_gap for the parts of [from, to) that lie in executable segments.
 static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, void *scratch, size_t room,
                 struct rows_builder *builder) {
+  const struct rows_row none = {.kind = ROWS_NONE};
   for (unsigned i = 0; i < source->text_count; i++) {
     uintptr_t low = from > source->texts[i].start ? from : source->texts[i].start;
     uintptr_t high = to < source->texts[i].end ? to : source->texts[i].end;
     if (high <= low || high - low < SHORTEST_GAP) continue;
-    if (high - low > room) rows_put(builder, (uint32_t)(low - source->base), (struct rows_row){.kind = ROWS_NONE});
+    if (high - low > room) rows_put(builder, (uint32_t)(low - source->base), none);
     else rows_gap(source->base, low, high, scratch, builder);
-    if (high == source->texts[i].end) rows_put(builder, (uint32_t)(high - source->base), (struct rows_row){.kind = ROWS_NONE});
+    if (high == source->texts[i].end) rows_put(builder, (uint32_t)(high - source->base), none);
   }
 }
 
@@ -100,17 +102,28 @@ static void compile(const struct rows_source *source, const struct table *table,
   else if (cursor < end) rows_put(builder, (uint32_t)(cursor - source->base), (struct rows_row){.kind = ROWS_NONE});
 }
 
+// The gap scan's working memory: for gaps up to 4 MiB, touched only as far as the largest gap goes. Kept from image to
+// image, since touching it anew costs as much as a scan.
+#define SCRATCH_ROOM ((size_t)4 << 20)
+static void *kept_scratch;
+
+void rows_release(void) {
+  if (kept_scratch) munmap(kept_scratch, SCRATCH_ROOM * ROWS_SCRATCH);
+  kept_scratch = NULL;
+}
+
 bool rows_compile(const struct rows_source *source, struct rows_builder *builder) {
   struct table table;
   *builder = (struct rows_builder){0};
   if (!open_table(source, &table)) return false;
-  // The gap scan's working memory: for gaps up to 4 MiB, touched only as far as the largest gap goes.
-  size_t room = 4u << 20;
-  void *scratch = mmap(NULL, room * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (scratch == MAP_FAILED) room = 0;
-  compile(source, &table, scratch, room, builder);
-  if (room) munmap(scratch, room * ROWS_SCRATCH);
+  size_t room = SCRATCH_ROOM;
+  if (!kept_scratch) {
+    void *memory = mmap(NULL, room * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    kept_scratch = memory == MAP_FAILED ? NULL : memory;
+  }
+  if (!kept_scratch) room = 0;
+  compile(source, &table, kept_scratch, room, builder);
   if (builder->failed || !builder->count) {
     if (builder->rows) munmap(builder->rows, rows_bytes(builder->room));
     *builder = (struct rows_builder){0};

@@ -1,4 +1,5 @@
-// Variable-length numbers and encoded pointers of `.eh_frame`, bounded. Called by rows_cfi.c and rows_compile.c at start.
+// Variable-length numbers and encoded pointers of `.eh_frame`, bounded. Called by rows_cfi.c and rows_compile.c at
+// start.
 #include <string.h>
 
 #include "rows.h"

@@ -157,8 +157,11 @@ static bool is_padding(const struct unwind_instruction *i) {
 static void emit(struct scan *s, uintptr_t at, const struct height *h) {
   if (!s->emit) return;
   struct rows_row row = {.kind = ROWS_NONE};
-  if (h->framed) row = (struct rows_row){.kind = ROWS_FP, .cfa = (int16_t)-h->fp, .fp = (int8_t)h->fp};
-  else if (h->cfa != UNKNOWN) row = (struct rows_row){.kind = ROWS_SP, .cfa = (int16_t)(h->cfa / 8), .fp = (int8_t)h->fp};
+  if (h->framed) {
+    row = (struct rows_row){.kind = ROWS_FP, .cfa = (int16_t)-h->fp, .fp = (int8_t)h->fp};
+  } else if (h->cfa != UNKNOWN) {
+    row = (struct rows_row){.kind = ROWS_SP, .cfa = (int16_t)(h->cfa / 8), .fp = (int8_t)h->fp};
+  }
   rows_put(s->builder, (uint32_t)(at - s->base), row);
 }
 
@@ -168,7 +171,8 @@ static void leave(struct place *place, int16_t cfa8, const struct height *height
   place->flags = (uint8_t)(KNOWN | (height->framed ? FRAMED : 0));
 }
 
-// Jumps farther than this lead to parts split off from a function (`.cold`): their spans would cover everything between.
+// Jumps farther than this lead to parts split off from a function (`.cold`): their spans would cover everything
+// between.
 #define FARTHEST 32768
 
 // A direct jump: leaves its height at the target; in the first pass marks the span, unless it is a tail call.
@@ -206,8 +210,8 @@ static void resume(struct scan *s, uintptr_t at, enum flow flow, bool aligned) {
     s->now = (struct height){place->cfa8 ? place->cfa8 * 8 : UNKNOWN, place->fp, place->flags & FRAMED};
     return;
   }
-  // Tail calls come after the epilogue, so a jump from the body stays in its function: a table's case follows, or a block
-  // that a jump further down leads to.
+  // Tail calls come after the epilogue, so a jump from the body stays in its function: a table's case follows, or a
+  // block that a jump further down leads to.
   bool jumped_inside = in_body && (flow == FLOW_INDIRECT || (flow == FLOW_JUMP && s->crossings > 0));
   if (jumped_inside && !prologued && !(aligned && s->crossings == 0)) return;
   s->now = s->crossings > 0 && s->emit && !prologued ? s->body : at_entry;
@@ -223,8 +227,8 @@ static void cross(struct scan *s, uintptr_t at, unsigned length) {
 static void enter(struct scan *s, uintptr_t at, enum flow before, bool padded) {
   bool falls = before == FLOW_NEXT || before == FLOW_CALL || before == FLOW_BRANCH;
   const struct place *place = &s->places[at - s->from];
-  // Behind a call that never returns there may be padding, then the next function; padding inside a function stands before
-  // loops only, and these are crossed by their jump.
+  // Behind a call that never returns there may be padding, then the next function; padding inside a function stands
+  // before loops only, and these are crossed by their jump.
   bool aligned = padded && at % 16 == 0;
   bool next = falls && ((aligned && s->crossings == 0) || ((s->now.fp || s->now.cfa != 8) && is_prologue(s, at)));
   if (!falls || next) resume(s, at, next ? FLOW_END : before, aligned);

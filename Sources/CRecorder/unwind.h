@@ -10,6 +10,14 @@
 
 #define LIFESPAN_WALK_FRAMES 1024u // frames a walk keeps for reuse; deeper stacks are walked and cut
 
+// Order of calls, outside hooks: lifespan_images_start, lifespan_reference_start if wanted, lifespan_images_refresh now and
+// then (it costs nothing while nothing was missed). In a hook: lifespan_stack_bounds once for each thread, into the walk's
+// lo and hi; lifespan_walk_stack with one mode and one depth for all walks of that thread; nodes for the frames from `kept` on.
+//
+// A walk's root frame carries `end` as its label: `kept` is 0 when the reason has changed, so that kept nodes are always right.
+// Frames that async contexts gave (LIFESPAN_END_ASYNC) are functions' starts plus one, so that a reader who takes one off any
+// return address lands in the right function. A frame below a signal handler is the interrupted instruction itself.
+
 // One thread's walk. Zeroed memory is a valid empty state. Owned by one thread; never allocated by the unwinder.
 // Frames stand root first, so that a kept suffix of the stack is a kept prefix of these arrays.
 struct lifespan_walk {
@@ -44,6 +52,7 @@ uint32_t lifespan_images_epoch(void);
 // lifespan_unwind_mode. In hooks: no allocation, no lock, no system call, at most 1 KB of stack (libunwind mode: more). Returns walk->count.
 unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode, unsigned depth);
 
+// `registers`: 17 words in DWARF's order (rax rdx rcx rbx rsi rdi rbp rsp r8…r15 rip) or NULL; of them rbx and r12…r15 are used.
 // The reference: the same stack by libunwind's address-space interface over our load map and bounded reads, innermost first into pcs.
 // Returns the number of frames, 0 when libunwind is not there. In hooks: allocates nothing, no lock, no descriptor of its own.
 unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp, const void *registers, uint64_t *pcs, unsigned room);

@@ -1,9 +1,10 @@
-// The callers of an async function: not on the stack, but in the chain of its task's contexts. Called by the walk where
-// a frame record carries the async mark.
+// The callers of an async function: not on the stack, but in the chain of its task's contexts. Called by the walk
+// where a frame record carries the async mark.
 //
-// Why reading the chain cannot fault: a function compiled with async frame pointers keeps its own context in the word below
-// its frame record, and has stored it there before its first call; a context lives until its function has returned, and
-// each parent outlives its child. Marks stand only in such functions' records. The checks below are for damaged memory.
+// Why reading the chain cannot fault: a function compiled with async frame pointers keeps its own context in the word
+// below its frame record, and has stored it there before its first call; a context lives until its function has
+// returned, and each parent outlives its child. Marks stand only in such functions' records. The checks below are for
+// damaged memory.
 #include "unwind_step.h"
 
 static bool is_pointer(uintptr_t value) {

@@ -1,10 +1,10 @@
-// Where the calling thread's stack lies, found without pthread_getattr_np (which allocates and reads /proc). Called by the
-// recorder at a thread's first event, in a hook.
+// Where the calling thread's stack lies, found without pthread_getattr_np (which allocates and reads /proc). Called by
+// the recorder at a thread's first event, in a hook.
 //
-// A thread made by pthread_create: glibc keeps the block and its size in struct pthread, which lies at the top of that very
-// block. The offset moved between versions, so it is not trusted: two neighbouring words are taken only when they describe a
-// block that holds both the struct itself, at its end, and the current stack pointer. The main thread: the kernel's mapping,
-// read once at start.
+// A thread made by pthread_create: glibc keeps the block and its size in struct pthread, which lies at the top of that
+// very block. The offset moved between versions, so it is not trusted: two neighbouring words are taken only when they
+// describe a block that holds both the struct itself, at its end, and the current stack pointer. The main thread: the
+// kernel's mapping, read once at start.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -22,7 +22,8 @@ struct unwind_instruction {
   uint8_t immediate;    // bytes of the immediate or branch offset, the last ones of the instruction; 0 none
 };
 
-// Takes the instruction at `p` apart; reads at most `room` bytes. Any thread, no allocation. False: no valid instruction.
+// Takes the instruction at `p` apart; reads at most `room` bytes. Any thread, no allocation. False: no valid
+// instruction.
 bool unwind_decode(const uint8_t *p, size_t room, struct unwind_instruction *out);
 
 #pragma GCC visibility pop

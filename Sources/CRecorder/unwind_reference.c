@@ -1,23 +1,28 @@
-// Stacks by nongnu libunwind, the second opinion: its address-space interface over our load map and bounded reads, so that
-// neither its dl_iterate_phdr (a deadlock in a malloc hook) nor its pipe (descriptors of the program) is ever used. Its
-// declarations are written here: a machine without its headers builds the recorder all the same. Called by the walk's
-// libunwind mode and by the recorder's checks.
+// Stacks by nongnu libunwind, the second opinion: its address-space interface over our load map and bounded reads, so
+// that neither its dl_iterate_phdr (a deadlock in a malloc hook) nor its pipe (descriptors of the program) is ever
+// used. Its declarations are written here: a machine without its headers builds the recorder all the same. Called by
+// the walk's libunwind mode and by the recorder's checks.
 //
 // Left over inside libunwind: short mutexes of its own pools around a list operation, with signals blocked.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "unwind.h"
 #include "unwind_step.h"
+
+extern char __libc_single_threaded __attribute__((weak));
 
 // dlopen is missing in static executables.
 #pragma weak dlopen
 #pragma weak dlsym
 #pragma weak dlerror
 
-// ---- libunwind 1.3 to 1.8, x86-64 ------------------------------------------------------------------------------------
+// ---- libunwind 1.3 to 1.8, x86-64 ---------------------------------------------------------------------------------
 typedef struct space *space_t;
 struct cursor { uint64_t words[127]; };
 struct proc_info {
@@ -56,13 +61,13 @@ static struct {
   int (*search)(space_t, uint64_t, struct dynamic_info *, struct proc_info *, int, void *);
 } unwinder;
 
-// ---- Accessors ---------------------------------------------------------------------------------------------------------
+// ---- Accessors ----------------------------------------------------------------------------------------------------
 
 struct walker {
   uintptr_t pc, sp, fp, hi;
   const uint64_t *registers;   // 17 words in DWARF's order, or NULL
   struct images_entry image;   // the last one used
-  bool in_table;               // libunwind reads unwind tables, whose personality pointers lie in writable segments; else
+  bool in_table;               // libunwind reads unwind tables, whose personality pointers may be written; else
                                // it guesses, and must not take data for code
 };
 
@@ -154,13 +159,33 @@ static struct accessors accessors = {
     .get_dyn_info_list_addr = get_dyn_info_list_addr, .access_mem = access_mem, .access_reg = access_reg,
     .access_fpreg = access_fpreg, .resume = resume, .get_proc_name = get_proc_name};
 
-// ---- Walk --------------------------------------------------------------------------------------------------------------
+// ---- Walk ---------------------------------------------------------------------------------------------------------
 
 static bool all_found(void *library) {
 #define FIND(member, name) (*(void **)&unwinder.member = dlsym(library, "_Ux86_64_" name)) != NULL
   return FIND(create, "create_addr_space") && FIND(set_caching, "set_caching_policy") && FIND(init, "init_remote") &&
          FIND(step, "step") && FIND(get, "get_reg") && FIND(search, "dwarf_search_unwind_table");
 #undef FIND
+}
+
+// libunwind makes itself a pipe for checking addresses, which our accessors never use, and which a program that closes and reopens
+// descriptors would write its own data into. The two lowest free descriptors before its first walk are its pipe after it.
+struct two {
+  int low, high;
+};
+static struct two free_descriptors(void) {
+  struct two two = {open("/dev/null", O_RDONLY | O_CLOEXEC), open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  close(two.low);
+  close(two.high);
+  return two;
+}
+static void close_pipe(struct two two) {
+  struct stat low, high;
+  bool pipe = !fstat(two.low, &low) && !fstat(two.high, &high) && S_ISFIFO(low.st_mode) && S_ISFIFO(high.st_mode);
+  bool alone = &__libc_single_threaded && __libc_single_threaded; // else it may be another thread's
+  if (!pipe || !alone || low.st_ino != high.st_ino) return;
+  close(two.low);
+  close(two.high);
 }
 
 const char *lifespan_reference_start(void) {
@@ -175,6 +200,7 @@ const char *lifespan_reference_start(void) {
     return reason;
   }
   if (!all_found(library)) return "libunwind-x86_64.so.8 lacks its address-space interface";
+  struct two descriptors = free_descriptors();
   space_t space = unwinder.create(&accessors, 0);
   if (!space) return "libunwind makes no address space";
   unwinder.set_caching(space, 0); // none: the cache knows nothing of dlclose, and has a lock
@@ -186,6 +212,7 @@ const char *lifespan_reference_start(void) {
     struct cursor cursor;
     for (int go = unwinder.init(&cursor, space, &w); go >= 0 && (go = unwinder.step(&cursor)) > 0;) continue;
   }
+  close_pipe(descriptors);
   return NULL;
 }
 

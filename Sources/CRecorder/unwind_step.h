@@ -1,5 +1,5 @@
-// One step of a walk, from a frame to its caller, by a row. Shared by the parts of the walk; nothing here allocates, locks
-// or calls the system.
+// One step of a walk, from a frame to its caller, by a row. Shared by the parts of the walk; nothing here allocates,
+// locks or calls the system.
 #ifndef LIFESPAN_UNWIND_STEP_H
 #define LIFESPAN_UNWIND_STEP_H
 
@@ -25,7 +25,7 @@ struct unwind_state {
 
 static inline uintptr_t unwind_clean(uintptr_t fp) { return fp & ~UNWIND_ASYNC; }
 
-static inline __attribute__((always_inline)) bool unwind_readable(const struct unwind_state *s, uintptr_t address, uintptr_t bytes) {
+ROWS_INLINE bool unwind_readable(const struct unwind_state *s, uintptr_t address, uintptr_t bytes) {
   return address % 8 == 0 && address >= s->floor && address < s->hi && bytes <= s->hi - address;
 }
 
@@ -33,8 +33,9 @@ static inline uintptr_t unwind_word(uintptr_t address) { return *(const uintptr_
 
 #define UNWIND_GO_ON -1 // else the result of a step is an enum lifespan_stack_end
 
-// A signal frame: the interrupted registers lie in the ucontext that rsp points at (rbp at 120, rsp at 160, rip at 168).
-static inline __attribute__((always_inline)) int unwind_step_signal(struct unwind_state *s) {
+// A signal frame: the interrupted registers lie in the ucontext that rsp points at (rbp at 120, rsp at 160, rip at
+// 168).
+ROWS_INLINE int unwind_step_signal(struct unwind_state *s) {
   if (!unwind_readable(s, s->sp, 176)) return LIFESPAN_END_RANGE;
   uintptr_t sp = unwind_word(s->sp + 160), pc = unwind_word(s->sp + 168);
   if (sp <= s->sp || sp > s->hi || sp % 8) return LIFESPAN_END_RANGE;
@@ -57,7 +58,7 @@ static inline int unwind_rare_row(const struct unwind_state *s, const struct row
   return UNWIND_GO_ON;
 }
 
-static inline __attribute__((always_inline)) int unwind_step(struct unwind_state *s, struct rows_row row) {
+ROWS_INLINE int unwind_step(struct unwind_state *s, struct rows_row row) {
   uintptr_t fp = unwind_clean(s->fp), cfa = row.kind == ROWS_SP ? s->sp : fp, slot = fp;
   cfa += (uintptr_t)(intptr_t)(row.cfa * 8);
   bool drap = false;

@@ -1,7 +1,8 @@
-// The walk: frames from the hooked call outwards until a frame is met that the walk before has seen in the same state, from
-// where on everything read then is still the same. Called by the recorder's hooks.
+// The walk: frames from the hooked call outwards until a frame is met that the walk before has seen in the same state,
+// from where on everything read then is still the same. Called by the recorder's hooks.
 //
-// A walk's own words are four for each frame, root first (struct frame). New frames are put at the far end, innermost last, and moved down behind the kept ones.
+// A walk's own words are four for each frame, root first (struct frame). New frames are put at the far end, innermost
+// last, and moved down behind the kept ones.
 #include <string.h>
 
 #include "unwind.h"
@@ -64,7 +65,8 @@ static void replace(struct lifespan_walk *w, uint32_t position, uint32_t old, bo
   w->kept = kept;
 }
 
-// The new frames join the old ones [0, match]; `at_match` says where this walk read the words of the frame that was met. False: the kept root does not fit the depth.
+// The new frames join the old ones [0, match]; `at_match` says where this walk read the words of the frame that was
+// met. False: the kept root does not fit the depth.
 static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, struct frame at_match, uint32_t depth) {
   uint32_t fresh = ROOM - position, total = match + 1 + fresh, drop = total > depth ? total - depth : 0;
   if (w->end == LIFESPAN_END_CUT && total != depth) return false;
@@ -83,13 +85,13 @@ static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, str
   return true;
 }
 
-static inline __attribute__((always_inline)) bool matches(struct lifespan_walk *w, uint32_t i, const struct unwind_state *s) {
+ROWS_INLINE bool matches(struct lifespan_walk *w, uint32_t i, const struct unwind_state *s) {
   const struct frame *f = &frames_of(w)[i];
   if ((f->slot & ~(uint64_t)FLAGS) != s->sp - 8 || w->pcs[i] != s->pc || s->exact) return false;
   return !(f->slot & LIVE) || unwind_clean(f->fp) == unwind_clean(s->fp);
 }
 
-static inline __attribute__((always_inline)) int row_step(struct unwind_state *s, bool by_rows, struct rows_row *row) {
+ROWS_INLINE int row_step(struct unwind_state *s, bool by_rows, struct rows_row *row) {
   *row = (struct rows_row){.kind = ROWS_FP, .cfa = 2, .fp = -2};
   s->uses = s->restores = false;
   if (!by_rows && !unwind_clean(s->fp)) return LIFESPAN_END_WHOLE; // by frame pointers alone the chain ends with 0
@@ -101,7 +103,8 @@ static inline __attribute__((always_inline)) int row_step(struct unwind_state *s
 }
 
 // Puts the callers in the task's contexts in front of the new frames; the new position.
-static uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t context, uint32_t depth, int *end) {
+static __attribute__((noinline)) uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t context,
+                                                    uint32_t depth, int *end) {
   uint64_t callers[UNWIND_CONTEXTS];
   bool whole = false;
   unsigned room = depth - (ROOM - position);
@@ -117,9 +120,10 @@ static uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t 
   return position;
 }
 
-// The loop. The state is a local whose address goes nowhere, so that it lives in registers: written to memory in words and
-// read back in pairs, it cost 20 ns a frame.
-static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool by_rows, uint32_t depth, uint32_t unchanged) {
+// The loop. The state is a local whose address goes nowhere, so that it lives in registers: written to memory in words
+// and read back in pairs, it cost 20 ns a frame.
+static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool by_rows, uint32_t depth,
+                        uint32_t unchanged) {
   struct unwind_state *s = &state;
   uint32_t old = w->count, position = ROOM, before = w->end;
   int64_t match = unchanged < old ? (int64_t)unchanged : (int64_t)old - 1;
@@ -194,7 +198,7 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
   if (mode == LIFESPAN_UNWIND_LIBUNWIND) return walk_by_reference(walk, pc, sp, fp, depth);
   struct unwind_state state = {.pc = pc, .sp = sp, .fp = fp, .floor = sp, .hi = walk->hi};
   uint32_t unchanged = verified(walk, sp);
-  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && epoch, depth, unchanged);
+  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, unchanged);
   return walk->count;
 }
 

@@ -96,7 +96,7 @@ final class RecordTests: CommandTestCase {
   }
 
   func testAnUnwritableOutputIs2BeforeTheProgramStarts() throws {
-    for output in ["/nowhere/x.lifespan", folder.path, "/proc/x.lifespan"] {
+    for output in ["/nowhere/x.lifespan", folder.path, "/proc/x.lifespan", "/dev/null", "x/"] {
       let result = try record(["-o", output], "bash", "-c", "echo ran")
       XCTAssertEqual(result.status, 2, output)
       XCTAssertEqual(result.output, "", output)
@@ -169,6 +169,21 @@ final class RecordTests: CommandTestCase {
     let result = try record(["-o", "out/%p.lifespan"], "bash", "-c", "echo $$")
     let pid = result.output.trimmingCharacters(in: .newlines)
     XCTAssertTrue(result.errors.hasSuffix("Next: lifespan stats out/\(pid).lifespan\n"), result.errors)
+  }
+
+  func testAFullDiskCutsTheTraceAndLeavesTheProgramAlone() throws {
+    let script = """
+      mkdir small && mount -t tmpfs -o size=8k tmpfs small && head -c 8192 /dev/zero > small/fill &&
+      exec \(Self.command) record -o small/t.lifespan -- bash -c 'echo ran; exit 3'
+      """
+    let unshare = ["--mount", "bash", "-c", script]
+    let probe = try start(["--mount", "true"], executable: "/usr/bin/unshare").finish()
+    try XCTSkipIf(probe.status != 0, "no right to mount")
+    let result = try start(unshare, executable: "/usr/bin/unshare", adding: FakeRecorder.environment()).finish()
+    XCTAssertEqual(result.output, "ran\n")
+    XCTAssertEqual(result.status, 3)
+    XCTAssertEqual(result.errorLines.count, 1, result.errors)
+    XCTAssertTrue(result.errors.contains("small/t.lifespan is cut: No space left on device"), result.errors)
   }
 
   func testAProgramBelowWrappersIsRecorded() throws {

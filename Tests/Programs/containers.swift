@@ -3,7 +3,11 @@
 
 import Glibc
 
-nonisolated(unsafe) var closures: [() -> Int] = []
+/// In a struct: an array of bare functions would wrap each of them in a second context.
+struct Held {
+  let function: () -> Int
+}
+nonisolated(unsafe) var closures: [Held] = []
 nonisolated(unsafe) var boxes: [Any] = []
 nonisolated(unsafe) var arrays: [[Int]] = []
 nonisolated(unsafe) var dictionaries: [[Int: Int]] = []
@@ -39,7 +43,7 @@ enum Program {
     let count = argument(2, default: 1000)
     for number in 0..<count {
       switch kind {
-      case "closure": closures.append(closure(number, 1))
+      case "closure": closures.append(Held(function: closure(number, 1)))
       case "box": boxes.append(box(number))
       case "array": arrays.append(array(number))
       case "dictionary": dictionaries.append(dictionary(number))

@@ -9,6 +9,7 @@
 
 struct session_drain {
   struct lifespan_drain *drain;
+  struct lifespan_map *map;
   pthread_t thread;
   pthread_mutex_t lock;
   _Atomic int stop;
@@ -21,13 +22,15 @@ static void give(void *context) { pthread_mutex_unlock(&((struct session_drain *
 static void *loop(void *context) {
   struct session_drain *self = context;
   self->result = lifespan_drain_run(self->drain, &self->stop, take, give, self);
+  if (self->result) session_map_leave(self->map);
   return NULL;
 }
 
-struct session_drain *session_drain_start(struct lifespan_drain *drain) {
+struct session_drain *session_drain_start(struct lifespan_drain *drain, struct lifespan_map *map) {
   struct session_drain *self = calloc(1, sizeof *self);
   if (!self) return NULL;
   self->drain = drain;
+  self->map = map;
   pthread_mutex_init(&self->lock, NULL);
   sigset_t all, before;
   sigfillset(&all);

@@ -1,8 +1,8 @@
 // Preload library of the unwinder's tests: at every malloc walks the stack and compares with other unwinders. Built by
 // run.sh from the recorder's own sources; prints one line of figures at exit.
 //
-// UNWIND_CHECK: reference (default), local (libunwind's unw_backtrace), time (no comparison), fp, libunwind.
-// UNWIND_CUT=1 takes two frames off the walk before comparing: the comparison must then fail.
+// UNWIND_CHECK: reference (default), local (libunwind's unw_backtrace), time (no comparison), fp, libunwind, off (no
+// walks). UNWIND_CUT=1 takes two frames off the walk before comparing: the comparison must then fail.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -25,7 +25,8 @@ static int (*unw_backtrace)(void **, int);
 static int on, cut, images, unloaded, descriptors;
 static const char *check;
 static unsigned depth = 512;
-static _Atomic unsigned long walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, frames, stepped, ends[8], nanoseconds;
+static _Atomic unsigned long walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, frames, stepped, ends[8];
+static _Atomic unsigned long nanoseconds;
 
 #define SHOWN 8
 static struct { uint64_t pcs[2][512]; unsigned count[2], end; } shown[SHOWN];
@@ -62,7 +63,8 @@ static bool follows_call(uint64_t pc) {
   const uint8_t *p = (const uint8_t *)pc;
   if (p[-5] == 0xe8) return true;
   for (unsigned length = 2; length <= 7; length++)
-    if (p[-(int)length] == 0xff && (p[1 - (int)length] & 0x38) == 0x10 && lifespan_instruction_length(p - length) == length)
+    if (p[-(int)length] == 0xff && (p[1 - (int)length] & 0x38) == 0x10 &&
+        lifespan_instruction_length(p - length) == length)
       return true;
   return p[-6] == 0x67 && p[-5] == 0xe8;
 }
@@ -85,7 +87,8 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   unsigned count = 0;
   plain->count = 0;
   lifespan_walk_stack(plain, pc, sp, fp, mode, depth);
-  if (plain->count != walk->count || plain->end != walk->end || memcmp(plain->pcs, walk->pcs, walk->count * 8)) suffix_bad++;
+  bool same = plain->count == walk->count && plain->end == walk->end;
+  if (!same || memcmp(plain->pcs, walk->pcs, walk->count * 8)) suffix_bad++;
   if (!strcmp(check, "local")) {
     int got = unw_backtrace((void **)pcs, 512), skip = 0;
     while (skip < got && pcs[skip] != pc) skip++;
@@ -100,13 +103,14 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
     walk->count -= 2;
   }
   bool signalled = false;
-  for (unsigned i = 0; i < walk->count; i++) {
+  for (unsigned i = 0; i < walk->count && mode != LIFESPAN_UNWIND_FP; i++) {
     uint64_t at = walk->pcs[walk->count - 1 - i];
     bool start_of_function = walk->end == LIFESPAN_END_ASYNC || i == walk->count - 1;
     bool restorer = *(const uint8_t *)at == 0x48 && ((const uint8_t *)at)[1] == 0xc7; // __restore_rt
-    if (!signalled && !restorer && !start_of_function && !follows_call(at)) calls_bad += strcmp(check, "fp") != 0;
+    if (!signalled && !restorer && !start_of_function && !follows_call(at)) calls_bad++;
     signalled = restorer;
   }
+  if (mode == LIFESPAN_UNWIND_FP) return; // without a frame pointer everywhere it has nothing to agree with
   if (lifespan_walk_agrees(walk, pcs, count)) equal++;
   else if (is_guess(pcs, count)) {
     guessed++;
@@ -127,7 +131,9 @@ static __attribute__((noinline)) void hook(uintptr_t pc, uintptr_t sp, uintptr_t
     plain = map(sizeof *plain);
     if (lifespan_stack_bounds(&walk->lo, &walk->hi)) plain->lo = walk->lo, plain->hi = walk->hi;
   }
-  unsigned mode = !strcmp(check, "fp") ? LIFESPAN_UNWIND_FP : !strcmp(check, "libunwind") ? LIFESPAN_UNWIND_LIBUNWIND : 0;
+  unsigned mode = LIFESPAN_UNWIND_AUTO;
+  if (!strcmp(check, "fp")) mode = LIFESPAN_UNWIND_FP;
+  if (!strcmp(check, "libunwind")) mode = LIFESPAN_UNWIND_LIBUNWIND;
   unsigned long before = now();
   lifespan_walk_stack(walk, pc, sp, fp, mode, depth);
   nanoseconds += now() - before;
@@ -151,8 +157,8 @@ static void image(void *context, uint32_t id, int op, uint32_t epoch, uintptr_t 
   (void)context, (void)build_id;
   if (op) images++; else unloaded++;
   if (getenv("UNWIND_IMAGES"))
-    fprintf(stderr, "image %u %s epoch %u bias %lx [%lx, %lx) id %zu %s\n", id, op ? "in" : "out", epoch, bias, start, end,
-            length, path);
+    fprintf(stderr, "image %u %s epoch %u bias %lx [%lx, %lx) id %zu %s\n", id, op ? "in" : "out", epoch,
+            bias, start, end, length, path);
 }
 
 static int open_descriptors(void) {
@@ -179,23 +185,27 @@ __attribute__((constructor)) static void start(void) {
   unsigned long after = now();
   const char *why = lifespan_reference_start();
   if (!rows || why) fprintf(stderr, "unwind: rows %d, libunwind: %s\n", rows, why ? why : "there");
-  if (getenv("UNWIND_START")) fprintf(stderr, "unwind: start %.2f ms, %d images\n", (double)(after - before) / 1e6, images);
+  if (getenv("UNWIND_START"))
+    fprintf(stderr, "unwind: start %.2f ms, %d images\n", (double)(after - before) / 1e6, images);
   if (!strcmp(check, "local")) {
     void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
     unw_backtrace = library ? (int (*)(void **, int))dlsym(library, "unw_backtrace") : NULL;
   }
   lifespan_images_refresh();
   descriptors = open_descriptors();
-  on = 1;
+  on = strcmp(check, "off") != 0;
 }
 
 __attribute__((destructor)) static void finish(void) {
   on = 0;
   int open = open_descriptors() - descriptors;
-  fprintf(stderr, "unwind: walks %lu equal %lu guessed %lu calls_bad %lu suffix_bad %lu kept_bad %lu inner %lu descriptors %d unloaded %d "
-          "depth %.1f stepped %.2f ns %lu ends whole %lu cut %lu norow %lu noimage %lu range %lu foreign %lu async %lu\n",
-          walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, open, unloaded, (double)frames / (double)(walks ? walks : 1),
-          (double)stepped / (double)(walks ? walks : 1), nanoseconds / (walks ? walks : 1), ends[0], ends[1], ends[2],
+  double each = (double)(walks ? walks : 1);
+  fprintf(stderr, "unwind: walks %lu equal %lu guessed %lu calls_bad %lu suffix_bad %lu kept_bad %lu inner %lu "
+          "descriptors %d unloaded %d "
+          "depth %.1f stepped %.2f ns %lu "
+          "ends whole %lu cut %lu norow %lu noimage %lu range %lu foreign %lu async %lu\n",
+          walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, open, unloaded, (double)frames / each,
+          (double)stepped / each, nanoseconds / (walks ? walks : 1), ends[0], ends[1], ends[2],
           ends[3], ends[4], ends[5], ends[6]);
   if (!getenv("UNWIND_SHOW")) return;
   for (unsigned i = 0; i < shown_count && i < SHOWN; i++)

@@ -1,5 +1,5 @@
-// Two libraries from one file (-DFRAME=n): the same size and symbols, other frames. Loaded one after the other they lie at
-// the same address.
+// Two libraries from one file (-DFRAME=n): the same size and symbols, other frames. Loaded one after the other they
+// lie at the same address.
 #include <stdlib.h>
 #include <string.h>
 

@@ -30,12 +30,14 @@ void session_map_leave(struct lifespan_map *map);
 // ---- session_drain.c: the thread that drains.
 
 struct session_drain;
-// Starts the thread (all signals blocked in it). NULL: errno. The drain stays the caller's.
-struct session_drain *session_drain_start(struct lifespan_drain *drain);
+// Starts the thread (all signals blocked in it). NULL: errno. Drain and mapping stay the caller's. When the trace cannot be written
+// any more, the thread says goodbye to the program, which then waits for nobody.
+struct session_drain *session_drain_start(struct lifespan_drain *drain, struct lifespan_map *map);
 // Around every use of the drain by another thread while the thread runs.
 void session_drain_lock(struct session_drain *thread);
 void session_drain_unlock(struct session_drain *thread);
-// Ends the loop, waits for the thread and frees it. Returns what the loop returned: 0 or -errno of the sink.
+// Ends the loop, waits for the thread and frees it. Returns what the loop returned: 0, or the errno value of the sink
+// with either sign.
 int session_drain_stop(struct session_drain *thread);
 
 // ---- session_socket.c: SOCK_SEQPACKET messages with descriptors.

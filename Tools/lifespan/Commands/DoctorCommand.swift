@@ -18,7 +18,7 @@ enum DoctorCommand {
   }
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
-    let facts = try arguments.operands.first.map { ProgramFacts(path: try ProgramLookup($0).path) }
+    let facts = try arguments.operands.first.map { ProgramFacts(path: try ProgramLookup($0).path, readCode: true) }
     let machine = MachineChecks.all()
     let program = facts.map(ProgramChecks.all) ?? []
     let can = !(machine + program).contains { $0.state == .no }

@@ -36,7 +36,8 @@ struct ProgramFacts: Sendable {
   /// True when most functions seem to begin with the frame pointer's set-up; nil: not looked at.
   let keepsFramePointers: Bool?
 
-  init(path: String) {
+  /// `readCode`: also look at its code, all of which is read then.
+  init(path: String, readCode: Bool = false) {
     self.path = path
     let elf = ElfFile(path: path)
     if elf != nil {
@@ -54,7 +55,8 @@ struct ProgramFacts: Sendable {
     hasLineTables = elf?.hasSection(".debug_line") ?? false
     hasUnwindTable = elf?.hasSection(".eh_frame") ?? false
     linksAddressSanitizer = elf?.needed.contains { $0.contains("asan") } ?? false
-    keepsFramePointers = elf.flatMap { FramePointerScan.keepsFramePointers(text: $0.contents(".text")) }
+    keepsFramePointers =
+      readCode ? elf.flatMap { FramePointerScan.keepsFramePointers(text: $0.contents(".text")) } : nil
   }
 
   private static func runtime(_ elf: ElfFile) -> SwiftRuntime {

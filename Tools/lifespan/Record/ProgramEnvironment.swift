@@ -30,6 +30,7 @@ enum ProgramEnvironment {
   /// An address sanitizer insists on being the first library; everyone else comes after ours.
   static func preload(_ library: String, before previous: String) -> String {
     let others = previous.split(whereSeparator: { $0 == ":" || $0 == " " }).map(String.init)
+      .filter { $0 != library }
     let sanitizers = others.filter { $0.contains("asan") }
     return (sanitizers + [library] + others.filter { !$0.contains("asan") }).joined(separator: ":")
   }

@@ -39,6 +39,8 @@ final class Recording {
     wanted.compressor = TraceCompressor.callback
     wanted.compressor_context = Unmanaged.passUnretained(compressor).toOpaque()
     wanted.ticks_per_unit = options.exactTime ? 1 : 1024
+    // Asked for by Allocations.history in a program that links the library.
+    wanted.history_events = 65_536
     wanted.process_tid_check = 1
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
@@ -74,7 +76,7 @@ final class Recording {
   }
 
   func start() throws {
-    thread = session_drain_start(drain)
+    thread = session_drain_start(drain, map)
     if thread == nil { throw CommandFailure("no thread to drain the recording: \(SystemError.text(errno))") }
   }
 
@@ -138,7 +140,7 @@ final class Recording {
     var error: Int32 = 0
     if let thread {
       self.thread = nil
-      error = -session_drain_stop(thread)
+      error = abs(session_drain_stop(thread))
     }
     let clean = waitStatus.map { $0 & 0x7f == 0 } ?? isEnding
     let began = hasBegun

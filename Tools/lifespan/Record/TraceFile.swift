@@ -31,7 +31,7 @@ final class TraceFile {
 
   /// Gives it its name. A name that is taken is never overwritten: `-2`, `-3` …, unless `force`.
   func rename(to wanted: String, force: Bool) throws {
-    if force {
+    if force, Self.otherKind(wanted) == nil {
       guard Glibc.rename(path, wanted) == 0 else { throw refusal(wanted, errno) }
       return named(wanted)
     }
@@ -52,12 +52,21 @@ final class TraceFile {
 
   func closeFile() { close(descriptor) }
 
-  /// Refuses what no file can be named, before the program starts.
+  /// Refuses what is no name of a file, before the program starts. A device or a pipe is neither replaced nor written.
   static func check(_ name: OutputName) throws {
-    var status = stat()
     let path = name.path(program: "program", pid: 0)
-    if path.hasSuffix("/") || (stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR) {
-      throw CommandFailure("cannot write \(path): Is a directory; give a file name with -o FILE")
+    if let kind = path.hasSuffix("/") ? "a directory" : otherKind(path) {
+      throw CommandFailure("cannot write \(path): it is \(kind); give the name of a file with -o FILE")
+    }
+  }
+
+  private static func otherKind(_ path: String) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return nil
+    case S_IFDIR: return "a directory"
+    default: return "no regular file"
     }
   }
 

@@ -1,0 +1,72 @@
+"""A program that links the library: it compares the library's answers with what it knows itself, in all linkings, and prints its
+statistics, which the command must find in the saved file, or in its own trace, too."""
+import json, os, threading
+
+from harness import PROGRAMS, ROOT, behaviour, compile_all, expect
+
+LINKINGS = {"dynamic": [], "static stdlib": ["--static-swift-stdlib"], "static executable": ["-Xswiftc", "-static-executable"]}
+MODES = [["tracked"], ["swift"], ["tracked", "--busy"], ["swift", "--busy"]]
+ONE_BUILD = threading.Lock()
+
+
+def linked(linking):
+    """Builds the program, in a folder that later runs find again."""
+    scratch = os.path.join(ROOT, ".build", "linked-" + linking.replace(" ", "-"))
+    with ONE_BUILD:
+        compile_all(["swift", "build", "-c", "release", "--package-path", os.path.join(PROGRAMS, "linked"), "--scratch-path", scratch,
+                     *LINKINGS[linking]])
+    return os.path.join(scratch, "release", "linked")
+
+
+def compare(bench, printed, trace):
+    """The program's own statistics against the command's of a trace."""
+    truth = json.loads(printed)
+    expect(truth, "the program printed no statistics")
+    result = bench.run([bench.lifespan, "stats", trace, "--json", "--lifespan", "all"])
+    expect(result.status == 0, f"stats: exit {result.status}: {result.err[-200:]}")
+    rows = {row["type"]: row for row in json.loads(result.out)["rows"]}
+    for name, counts in truth.items():
+        got = {key: rows.get(name, {}).get(key) for key in counts}
+        expect(got == counts, f"{os.path.basename(trace)}: {name} is {got}, the program says {counts}")
+
+
+def counts_itself(linking):
+    def run(bench):
+        program = linked(linking)
+        for mode in MODES:
+            trace = bench.path("-".join(mode) + ".lifespan")
+            result = bench.run([program, *mode, trace])
+            expect(result.status == 0, f"{' '.join(mode)}: exit {result.status}: {result.err[-400:]}")
+            if bench.lifespan:
+                compare(bench, result.out, trace)
+    return run
+
+
+for name in LINKINGS:
+    behaviour(f"a program that links the library counts exactly, and its saved file says the same: {name}")(counts_itself(name))
+
+
+def below_record(linking):
+    def run(bench):
+        program = linked(linking)
+        bench.needs_recorder()
+        trace = bench.path("run.lifespan")
+        result = bench.run([bench.lifespan, "record", "-o", trace, "--", program, "record"])
+        expect(result.status == 0, f"exit {result.status}: {result.err[-400:]}")
+        compare(bench, result.out, trace)
+    return run
+
+
+for name in ("dynamic", "static stdlib"):
+    behaviour(f"under record the command answers the questions of a program that links the library: {name}")(below_record(name))
+
+
+@behaviour("a linked program says so where the recording command is of another version, records another process, or is gone")
+def refused(bench):
+    library = bench.path("fake_door.so")
+    includes = [f"-I{os.path.join(ROOT, 'Sources', name, 'include')}" for name in ("CRecorder", "CTraceFormat")]
+    compile_all(["clang", "-shared", "-fPIC", "-O1", *includes, os.path.join(PROGRAMS, "fake_door.c"), "-o", library])
+    program = linked("dynamic")
+    for door in ("abi", "inactive", "gone", "silent"):
+        result = bench.run(["env", f"LD_PRELOAD={library}", f"DOOR={door}", program, "refused", door])
+        expect(result.status == 0, f"{door}: exit {result.status}: {result.err[-400:]}")

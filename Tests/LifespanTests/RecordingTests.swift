@@ -1,0 +1,76 @@
+// Starting, stopping, and what goes wrong there.
+import Lifespan
+import XCTest
+
+final class RecordingTests: RecordedTestCase {
+  final class Born: Tracked { var value = 1 }
+
+  func testTheCaptureSaysWhatIsSeen() throws {
+    switch try XCTUnwrap(Allocations.capture) {
+    case .complete: break
+    // A hook that is installed while threads run needs one certain place in memory.
+    case .partial(let reason): XCTAssertTrue(reason.contains("place"), reason)
+    case .countsOnly(let reason): XCTFail(reason)
+    }
+  }
+
+  func testASecondStartWithTheSameOptionsChangesNothing() throws {
+    let object = made { Born() }
+    XCTAssertEqual(try Allocations.start(recording: .swiftObjects, rules: Self.rules), Allocations.capture)
+    XCTAssertEqual(try Allocations.liveCount(of: Born.self), 1)
+    withExtendedLifetime(object) {}
+  }
+
+  func testASecondStartWithOtherOptionsIsRefused() {
+    XCTAssertThrowsError(try Allocations.start(recording: .tracked)) { error in
+      XCTAssertEqual(error as? Allocations.StartError, .alreadyRecording)
+    }
+  }
+
+  func testRulesThatCannotBeReadAreRefused() {
+    for rules: [Allocations.Rule] in [
+      [.record("")], [.ignore("A\nB")], [.record(String(repeating: "x", count: 2_048))],
+    ] {
+      XCTAssertThrowsError(try Allocations.start(recording: .swiftObjects, rules: rules)) { error in
+        XCTAssertEqual(error as? Allocations.StartError, .invalidRules)
+      }
+    }
+  }
+
+  func testWhileStoppedThereIsNoCountAndAfterwardsWhatWasBornThenIsMissing() throws {
+    final class Paused: Tracked { var value = 1 }
+    var before: Paused? = made { Paused() }
+    Allocations.stop()
+    let between = made { Paused() }
+    XCTAssertEqual(
+      reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Paused.self) }, .stopped)
+    XCTAssertEqual(try row("LifespanTests.RecordingTests.Paused")?.persistentCount, 1)
+    before = nil
+    XCTAssertEqual(try row("LifespanTests.RecordingTests.Paused")?.persistentCount, 0, "deaths stay recorded")
+    try Allocations.start(recording: .swiftObjects, rules: Self.rules)
+    XCTAssertEqual(try Allocations.liveCount(of: Paused.self), 0)
+    withExtendedLifetime((before, between)) {}
+  }
+
+  func testStatisticsAreFilteredByLifespan() throws {
+    final class Gone { var value = 1 }
+    final class Here { var value = 1 }
+    let goneName = "LifespanTests.RecordingTests.Gone"
+    let hereName = "LifespanTests.RecordingTests.Here"
+    _ = made { Gone() }
+    let here = made { Here() }
+    func names(_ filter: Allocations.LifespanFilter) throws -> Set<String> {
+      Set(try Allocations.statistics(filter).map(\.type)).intersection([goneName, hereName])
+    }
+    XCTAssertEqual(try names(.all), [goneName, hereName])
+    XCTAssertEqual(try names(.living), [hereName])
+    XCTAssertEqual(try names(.destroyed), [goneName])
+    withExtendedLifetime(here) {}
+  }
+
+  func testEveryRowAddsUp() throws {
+    for row in try Allocations.statistics(.all) {
+      XCTAssertEqual(row.totalCount, row.persistentCount + row.transientCount, row.type)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+// A saved recording, read back as the command line reads it, gives the answers of the process.
+import Foundation
+import Lifespan
+import LifespanAnalysis
+import LifespanTrace
+import XCTest
+
+final class SaveTests: RecordedTestCase {
+  final class Record: Tracked { var value = 1 }
+  final class Index: Tracked { var value = (1, 2, 3) }
+
+  private func path(_ name: String) -> String {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).\(name)").path
+    addTeardownBlock { try? FileManager.default.removeItem(atPath: path) }
+    return path
+  }
+
+  func testTheSavedFileGivesTheSameStatistics() throws {
+    var records = (0..<40).map { _ in Record() }
+    records.removeLast(15)
+    let indexes = (0..<6).map { _ in Index() }
+    let path = path("statistics.lifespan")
+    try Allocations.save(to: path)
+    let here = try Allocations.statistics(.all).filter { $0.type.hasPrefix("LifespanTests.SaveTests.") }
+    let saved = try Analysis(Trace(path: path)).answer(StatisticsQuestion(lifespan: .all))
+    for name in ["Record", "Index"] {
+      let full = "LifespanTests.SaveTests.\(name)"
+      let mine = try XCTUnwrap(here.first { $0.type == full })
+      let theirs = try XCTUnwrap(saved.rows.first { $0.type.name == full }).tally
+      XCTAssertEqual(theirs.persistentCount, mine.persistentCount)
+      XCTAssertEqual(theirs.transientCount, mine.transientCount)
+      XCTAssertEqual(theirs.totalCount, mine.totalCount)
+      XCTAssertEqual(Int(theirs.persistentBytes.rawValue), mine.persistentBytes)
+      XCTAssertEqual(Int(theirs.totalBytes.rawValue), mine.totalBytes)
+    }
+    XCTAssertEqual(here.first { $0.type.hasSuffix(".Record") }?.persistentCount, 25)
+    withExtendedLifetime((records, indexes)) {}
+  }
+
+  func testTheSavedFileGivesTheSameGrowth() throws {
+    final class Grown { var value = 1 }
+    Allocations.markGeneration("SaveTests begins")
+    let objects = (0..<13).map { _ in Grown() }
+    Allocations.markGeneration("SaveTests ends")
+    let path = path("growth.lifespan")
+    try Allocations.save(to: path)
+    let saved = try Analysis(Trace(path: path)).answer(GenerationsQuestion())
+    let generation = try XCTUnwrap(saved.closed.last { $0.name == "SaveTests ends" })
+    XCTAssertEqual(generation.rows.first { $0.type.name == "LifespanTests.SaveTests.Grown" }?.persistentCount, 13)
+    withExtendedLifetime(objects) {}
+  }
+
+  func testTheSavedFileGivesTheSameHistory() throws {
+    let object = made { Record() }
+    let unmanaged = Unmanaged.passUnretained(object)
+    for _ in 0..<4 { _ = unmanaged.retain() }
+    let here = Allocations.history(of: object)
+    let path = path("history.lifespan")
+    try Allocations.save(to: path)
+    for _ in 0..<4 { unmanaged.release() }
+    let address = ObjectAddress(here.address.rawValue)
+    let saved = try Analysis(Trace(path: path)).history(of: .address(address)).events
+    XCTAssertGreaterThan(here.events.count, 4)
+    for (mine, theirs) in zip(here.events, saved) {
+      XCTAssertEqual(theirs.countAfter, mine.countAfter)
+      XCTAssertEqual(theirs.thread.rawValue, mine.thread.rawValue)
+    }
+  }
+
+  func testAPathThatCannotBeWrittenIsNamedAndAnOldFileIsUnharmed() throws {
+    let path = path("here.lifespan")
+    try Data("before".utf8).write(to: URL(fileURLWithPath: path))
+    XCTAssertThrowsError(try Allocations.save(to: path + "/below")) { error in
+      XCTAssertEqual("\(error)", "\(path)/below: Not a directory")
+    }
+    XCTAssertEqual(try String(contentsOfFile: path, encoding: .utf8), "before")
+    try Allocations.save(to: path)
+    XCTAssertNotEqual(try Data(contentsOf: URL(fileURLWithPath: path)).count, 6)
+  }
+}

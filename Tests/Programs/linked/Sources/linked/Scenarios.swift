@@ -1,0 +1,213 @@
+// What the program does and what it must be told. Each scenario leaves behind what it says. Called by main.swift in
+// order.
+import Glibc
+import Lifespan
+
+func checkNotStarted() {
+  let why = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Session.self) }
+  equal(why, .notStarted, "before the start")
+  equal(Allocations.markGeneration("early").isRecorded, false, "a mark before the start is recorded")
+  equal(Allocations.capture, nil, "capture before the start")
+  if let entry = dlsym(nil, "swift_retain") {
+    equal(entry.load(as: UInt8.self) == 0xe9, false, "swift_retain is patched before the start")
+  }
+  equal(addressSpace() < 4 << 30, true, "memory is mapped before the start: \(addressSpace()) bytes")
+}
+
+/// What `/proc/self/statm` says first, in bytes.
+private func addressSpace() -> Int {
+  guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+  defer { fclose(file) }
+  var text = [UInt8](repeating: 0, count: 64)
+  let count = fread(&text, 1, text.count, file)
+  let word = String(decoding: text[..<count], as: UTF8.self).split(separator: " ").first
+  return (word.flatMap { Int($0) } ?? 0) * Int(getpagesize())
+}
+
+func start() {
+  do {
+    let scope: Allocations.Scope = mode == "swift" ? .swiftObjects : .tracked
+    let capture = try Allocations.start(recording: scope, rules: [.ignore("*Cache")])
+    if busy, case .partial(let reason) = capture {
+      // While threads run, a hook needs one certain place in memory; where another image lies there, it says so.
+      equal(reason.hasSuffix("the place its bytes point to is taken"), true, "capture: \(reason)")
+    } else {
+      equal(capture, .complete, "capture")
+    }
+  } catch {
+    say("DIFFERENCE start: \(error)")
+    exit(1)
+  }
+}
+
+func checkLiveCounts() {
+  equalCount(Session.self, 0, "at first")
+  var sessions = (0..<100).map { Session(number: $0) }
+  var nodes: [Node] = (0..<20).map { _ in Node() }
+  nodes += (0..<30).map { _ in Leaf() }
+  let counters = (0..<7).map { _ in Counter() }
+  let crates: [AnyObject] = [Crate(1), Crate(2), Crate("a"), Crate([1.0])]
+  let buffers = (1...5).map { Bytes.make($0 * 10) }
+  let named: [Named] = [Named(), NamedChild(), NamedChild()]
+  equalCount(Session.self, 100, "created")
+  sessions.removeFirst(40)
+  equalCount(Session.self, 60, "40 destroyed")
+  equalCount(Node.self, 50, "with subclasses")
+  equalCount(Leaf.self, 30, "subclass alone")
+  equalCount(TrackedObject.self, 50, "base class")
+  equalCount(Counter.self, 7, "actors")
+  equalCount(Crate<Int>.self, 2, "generic")
+  equalCount(Crate<String>.self, 1, "generic")
+  equalCount(Crate<[Double]>.self, 1, "generic")
+  equalCount(Bytes.self, 5, "managed buffers")
+  equalCount(Named.self, 3, "tracked by name")
+  nodes.removeLast(25)
+  equalCount(Leaf.self, 5, "25 destroyed")
+  kept += sessions as [AnyObject] + nodes + counters + crates + buffers + named
+}
+
+func checkGrowth() {
+  let mark = Allocations.markGeneration("first")
+  equal(mark.isRecorded, true, "mark")
+  let leaves = (0..<11).map { _ in Leaf() }
+  let second = Allocations.markGeneration()
+  var sessions = (0..<9).map { Session(number: $0) }
+  sessions.removeLast(2)
+  do {
+    let first = try Allocations.growth(since: mark)
+    equal(first.persistentCount(ofType: "linked.Leaf"), 11, "growth since the first mark")
+    equal(first.persistentCount(ofType: "linked.Session"), 7, "growth since the first mark")
+    let later = try Allocations.growth(since: second)
+    equal(later.persistentCount(ofType: "linked.Leaf"), 0, "growth since the second mark")
+    equal(later.persistentCount(ofType: "linked.Session"), 7, "growth since the second mark")
+  } catch {
+    equal("\(error)", "", "growth")
+  }
+  kept += leaves as [AnyObject] + sessions
+}
+
+/// The library's own objects are no growth.
+func checkNoGrowth() {
+  guard !busy, !byCommand else { return }
+  let mark = Allocations.markGeneration("nothing happens")
+  do {
+    equal(try Allocations.growth(since: mark).rows, [], "growth where nothing happened")
+    _ = try Allocations.statistics(.all)
+    equal(try Allocations.growth(since: mark).rows, [], "growth where statistics were asked for")
+  } catch {
+    equal("\(error)", "", "growth")
+  }
+}
+
+func checkTokens() {
+  func living(_ name: String) -> Int { (try? Allocations.liveCount(ofToken: name)) ?? -1 }
+  do {
+    let upload = Upload()
+    equal(living("Upload"), 1, "noncopyable value")
+    _ = consume upload
+  }
+  equal(living("Upload"), 0, "noncopyable value consumed")
+  var entries = (0..<12).map { _ in Entry() }
+  let copies = entries
+  equal(living("Entry"), 12, "copies share their token")
+  entries.removeAll()
+  equal(living("Entry"), 12, "the copies live")
+  equal(copies.count, 12, "the copies")
+  equal(living("None"), 0, "a token that never was")
+}
+
+@inline(never) func makeSession() -> Session { Session(number: 4_711) }
+
+// Apart, so that the optimiser can't pair them off against each other.
+@inline(never) func retain(_ object: Unmanaged<Session>) { _ = object.retain() }
+@inline(never) func release(_ object: Unmanaged<Session>) { object.release() }
+
+func checkHistory() {
+  let session = makeSession()
+  let unmanaged = Unmanaged.passUnretained(session)
+  for _ in 0..<3 { retain(unmanaged) }
+  for _ in 0..<3 { release(unmanaged) }
+  let history = Allocations.history(of: session)
+  equal(history.type, "linked.Session", "history: type")
+  equal(history.dropped, 0, "history: dropped")
+  equal(history.missing, nil, "history: missing")
+  equal(history.events.first?.kind, .birth, "history: first event")
+  equal((history.events.first?.backtrace.count ?? 0) > 2, true, "history: backtrace of the birth")
+  var count: Int?
+  var retains = 0
+  var releases = 0
+  for event in history.events {
+    if let count { equal(event.countBefore, count, "history: the count goes on") }
+    count = event.countAfter
+    if case .retain(let times) = event.kind { retains += times }
+    if case .release(let times) = event.kind { releases += times }
+  }
+  equal(retains >= 3, true, "history: retains")
+  equal(releases >= 3, true, "history: releases")
+  equal(count.map { $0 >= 1 }, true, "history: the count is known and the object lives")
+  kept.append(session)
+}
+
+func checkLeftOut() {
+  let others = (0..<5).map { _ in Untracked() }
+  let pages = (0..<3).map { _ in PageCache() }
+  let untracked = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Untracked.self) }
+  if mode == "tracked" {
+    equal(untracked, .notTracked(type: "linked.Untracked"), "a type that is not tracked")
+  } else {
+    equalCount(Untracked.self, 5, "all Swift objects")
+  }
+  let ignored = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: PageCache.self) }
+  // The command's rules hold there, and it was given none.
+  equal(ignored, byCommand ? nil : .leftOut(type: "linked.PageCache"), "a type left out by a rule")
+  kept += others as [AnyObject] + pages
+}
+
+func checkStopAndStart() {
+  guard !byCommand else { return }
+  let before = (try? Allocations.liveCount(of: Counter.self)) ?? -1
+  Allocations.stop()
+  kept.append(Counter())
+  let why = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: Counter.self) }
+  equal(why, .stopped, "stopped")
+  equal((try? Allocations.statistics(.living).isEmpty) ?? true, false, "statistics after a stop")
+  do {
+    try Allocations.start(recording: mode == "swift" ? .swiftObjects : .tracked, rules: [.ignore("*Cache")])
+  } catch {
+    equal("\(error)", "", "start after a stop")
+  }
+  equalCount(Counter.self, before, "born while stopped: not counted")
+  do {
+    try Allocations.start(recording: .tracked, rules: [.record("Other.*")])
+    equal("started", "", "a second start with other options")
+  } catch {
+    equal(error, .alreadyRecording, "a second start with other options")
+  }
+}
+
+func checkSave(_ path: String) {
+  do {
+    try Allocations.save(to: path)
+    equal(byCommand, false, "saved below the command")
+  } catch {
+    if byCommand { equal(error, .writtenByCommand, "save below the command") } else { equal("\(error)", "", "save") }
+  }
+  guard !byCommand else { return }
+  do {
+    try Allocations.save(to: "/nowhere/at/all.lifespan")
+    equal("saved", "", "save to a folder that is not there")
+  } catch {
+    equal(error, .file(path: "/nowhere/at/all.lifespan", errno: ENOENT, message: "No such file or directory"), "save")
+  }
+}
+
+func printStatistics() {
+  let rows = ((try? Allocations.statistics(.all)) ?? []).filter { $0.kind == .class && $0.type.hasPrefix("linked.") }
+  let text = rows.map {
+    """
+    "\($0.type)":{"persistent_count":\($0.persistentCount),"persistent_bytes":\($0.persistentBytes),\
+    "transient_count":\($0.transientCount),"total_count":\($0.totalCount),"total_bytes":\($0.totalBytes)}
+    """
+  }
+  print("{\(text.joined(separator: ","))}")
+}
