@@ -21,8 +21,11 @@ extension GenerationsReport {
     }
     members.append(.init(key: "generations", value: .array(listed.map(value))))
     members.append(.init(key: "open", value: open.map(value) ?? .null))
-    if let objects { members += ObjectsJSON.members(objects, information, names) }
-    return JSONValue.object(members + Preface.jsonClosing(names)).text
+    var parts = [JSONDocument.Part.members(members)]
+    if let objects { parts += ObjectsJSON.parts(objects, Array(objects.objects.indices), information, names) }
+    var text = ""
+    JSONDocument(parts: parts + [.late { Preface.jsonClosing(names) }]).write { text += $0 }
+    return text
   }
 
   private func value(_ growth: Generations.Growth) -> JSONValue {

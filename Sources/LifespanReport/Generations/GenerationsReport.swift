@@ -54,7 +54,7 @@ public struct GenerationsReport {
   public func render(_ options: ReportOptions) -> String {
     let all = chosen.map(grid) ?? listGrid()
     let places = options.cut(all.order(by: options.sort))
-    if options.format == .json { return json(places) + "\n" }
+    if options.format == .json { return json(places) }
     var shown = all
     shown.rows = places.map { all.rows[$0] }
     let usual =

@@ -41,9 +41,12 @@ public indirect enum JSONValue: Equatable, Sendable {
 
   /// The document as text, ending without a newline: one element of a list of objects a line, so that `diff` and
   /// `grep` work on it.
-  public var text: String {
+  public var text: String { text(atDepth: 0) }
+
+  /// The same as it stands so deep within a document; from 3 on all on one line.
+  func text(atDepth depth: Int) -> String {
     var output = ""
-    write(to: &output, depth: 0)
+    write(to: &output, depth: depth)
     return output
   }
 
@@ -91,6 +94,13 @@ public indirect enum JSONValue: Equatable, Sendable {
 
   private static func write(_ text: String, to output: inout String) {
     output += "\""
+    defer { output += "\"" }
+    // Nearly every text needs nothing.
+    let needsCare = text.utf8.contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5c || $0 == 0x7f }
+    guard needsCare else {
+      output += text
+      return
+    }
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\"": output += "\\\""
@@ -104,6 +114,5 @@ public indirect enum JSONValue: Equatable, Sendable {
       default: output.unicodeScalars.append(scalar)
       }
     }
-    output += "\""
   }
 }

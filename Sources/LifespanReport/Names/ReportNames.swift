@@ -9,6 +9,7 @@ public final class ReportNames {
   private let stacks: any StackSource
   private var typeNames: [TypeID: String] = [:]
   private var traces: [StackID: StackTrace] = [:]
+  private var allocators: [StackID: Frame?] = [:]
   // Images of frames that a report has shown: only their problems matter to its reader.
   private var shown: Set<CodeImage> = []
 
@@ -64,9 +65,12 @@ public final class ReportNames {
 
   /// The first frame that is the program's own.
   public func allocator(of stack: StackID) -> Frame? {
+    if let known = allocators[stack] { return known }
     let locations = trace(stack).locations
     locations.forEach(show)
-    return symbolizer.responsibleFrame(of: locations)
+    let frame = symbolizer.responsibleFrame(of: locations)
+    allocators[stack] = .some(frame)
+    return frame
   }
 
   /// What kept names from being found in what was shown so far, for the end of a report.

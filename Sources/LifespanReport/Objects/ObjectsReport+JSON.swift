@@ -3,36 +3,35 @@ import LifespanAnalysis
 import LifespanTrace
 
 extension ObjectsReport {
-  func json(_ places: [Int]) -> String {
-    var cut = list
-    cut.objects = places.map { list.objects[$0] }
-    var members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
-    members += ObjectsJSON.members(cut, information, names)
-    return JSONValue.object(members + Preface.jsonClosing(names)).text
+  func json(_ places: [Int]) -> JSONDocument {
+    let head = JSONDocument.Part.members(Preface.jsonHead(subject) + Preface.jsonEvents(subject))
+    let parts = ObjectsJSON.parts(list, places, information, names)
+    return JSONDocument(parts: [head] + parts + [.late { Preface.jsonClosing(names) }])
   }
 }
 
 /// Objects and the stacks that made them.
 enum ObjectsJSON {
-  static func members(
-    _ list: ObjectList, _ information: TraceInformation, _ names: ReportNames
-  ) -> [JSONValue.Member] {
-    JSONValue.pairs([
-      "count": .integer(Int64(list.count)), "bytes": .integer(list.bytes.rawValue),
-      "objects": .array(list.objects.map { .object(members($0, information, names)) }),
-      "stacks": .array(
-        list.groups.map { group in
-          .object(
-            TypeJSON.members(group.type, names)
-              + JSONValue.pairs([
-                "count": .integer(Int64(group.count)), "bytes": .integer(group.bytes.rawValue),
-                "serials": .array(group.serials.map { .unsigned($0.rawValue) }),
-                "stack": .unsigned(UInt64(group.stack.rawValue)),
-                "allocated_by": FrameJSON.stack(group.stack, names),
-                "stack_ending": .optional(names.ending(of: group.stack)),
-              ]).members)
-        }),
-    ]).members
+  /// The members `count`, `bytes`, `objects` (those at `places`) and `stacks`.
+  static func parts(
+    _ list: ObjectList, _ places: [Int], _ information: TraceInformation, _ names: ReportNames
+  ) -> [JSONDocument.Part] {
+    let sums = JSONValue.pairs(["count": .integer(Int64(list.count)), "bytes": .integer(list.bytes.rawValue)])
+    return [
+      .members(sums.members),
+      .list(key: "objects", count: places.count) { .object(members(list.objects[places[$0]], information, names)) },
+      .list(key: "stacks", count: list.groups.count) { .object(members(list.groups[$0], names)) },
+    ]
+  }
+
+  private static func members(_ group: ObjectList.StackGroup, _ names: ReportNames) -> [JSONValue.Member] {
+    TypeJSON.members(group.type, names)
+      + JSONValue.pairs([
+        "count": .integer(Int64(group.count)), "bytes": .integer(group.bytes.rawValue),
+        "serials": .array(group.serials.map { .unsigned($0.rawValue) }),
+        "stack": .unsigned(UInt64(group.stack.rawValue)), "allocated_by": FrameJSON.stack(group.stack, names),
+        "stack_ending": .optional(names.ending(of: group.stack)),
+      ]).members
   }
 
   /// One object.

@@ -37,10 +37,32 @@ public struct ObjectsReport {
 
   /// The whole report, ending with a newline. Objects beyond the list's own limit are counted, not listed.
   public func render(_ options: ReportOptions) -> String {
+    var text = ""
+    write(options) { text += $0 }
+    return text
+  }
+
+  /// Hands out the whole report piece by piece: json and csv may be larger than memory.
+  public func write(_ options: ReportOptions, to use: (String) -> Void) {
     let places = options.cut(order(by: options.sort))
-    if options.format == .json { return json(places) + "\n" }
-    let usual = options.format == .csv ? nil : Self.usualColumns
-    let shown = grid(places.map { list.objects[$0] }).selecting(options.columns ?? usual)
+    switch options.format {
+    case .json: json(places).write(use)
+    case .csv: csv(places, options.columns, use)
+    case .table, .markdown: use(text(places, options))
+    }
+  }
+
+  private func csv(_ places: [Int], _ columns: [String]?, _ use: (String) -> Void) {
+    let pieceLength = 4_096
+    for start in stride(from: 0, to: max(1, places.count), by: pieceLength) {
+      let piece = places[start..<min(start + pieceLength, places.count)]
+      let lines = grid(piece.map { list.objects[$0] }).selecting(columns).csvLines()
+      use((start == 0 ? lines[...] : lines.dropFirst()).joined(separator: "\n") + "\n")
+    }
+  }
+
+  private func text(_ places: [Int], _ options: ReportOptions) -> String {
+    let shown = grid(places.map { list.objects[$0] }).selecting(options.columns ?? Self.usualColumns)
     if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(

@@ -34,7 +34,8 @@ enum ObjectsCommand {
         // Another order than that of births needs them all.
         limit: options.report.sort == nil ? options.report.limit : nil))
     let report = ObjectsReport(list, subject: try recording.subject(), names: recording.names)
-    try recording.print(report.render(options.report), options.report)
+    try recording.print("", options.report)
+    report.write(options.report) { StandardStreams.printText($0) }
     return .success
   }
 }
