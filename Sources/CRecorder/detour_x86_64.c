@@ -8,6 +8,8 @@
 
 #include "detour.h"
 
+#include "unwind_instruction.h"
+
 #if defined(__x86_64__)
 
 #include <string.h>
@@ -27,63 +29,28 @@ struct instruction {
   unsigned short_jcc; // condition + 1 of a two-byte jcc, to be made long
 };
 
-static unsigned modrm_length(const uint8_t *p, bool *rip) {
-  uint8_t mod = p[0] >> 6, rm = p[0] & 7;
-  *rip = mod == 0 && rm == 5;
-  unsigned length = 1;
-  if (mod != 3 && rm == 4) length += 1 + (mod == 0 && (p[1] & 7) == 5 ? 4 : 0);
-  if (mod == 1) length += 1;
-  if (mod == 2 || *rip) length += 4;
-  return length;
+// Instructions that must not be moved: returns and traps (the function ends or another tool was here), loops, short and far jumps.
+static bool must_stay(const struct unwind_instruction *one) {
+  if (one->vector || one->map > UNWIND_MAP_0F) return true;
+  if (one->map == UNWIND_MAP_0F) return one->opcode == 0x05 || one->opcode == 0x0b || one->opcode == 0x34;
+  switch (one->opcode) {
+  case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xcc: case 0xcd: case 0xcf:
+  case 0xe0: case 0xe1: case 0xe2: case 0xe3: case 0xea: case 0xeb: case 0xf1: case 0xf4: return true;
+  case 0xff: return (one->modrm >> 3 & 7) >= 2 && (one->modrm >> 3 & 7) <= 5; // indirect calls and jumps
+  default: return false;
+  }
 }
 
-// One instruction of the shapes that function entries have; length 0: refused.
+// One instruction of a function's entry; length 0: refused.
 static struct instruction decode(const uint8_t *p) {
+  struct unwind_instruction one;
   struct instruction out = {0};
-  if (!memcmp(p, "\xf3\x0f\x1e\xfa", 4)) return out.length = 4, out; // endbr64
-  unsigned at = 0;
-  bool operand16 = p[at] == 0x66;
-  at += operand16;
-  if (p[at] == 0x64) at++; // fs:
-  bool rex = (p[at] & 0xf0) == 0x40, wide = rex && p[at] & 8;
-  at += rex;
-  uint8_t opcode = p[at++];
-  unsigned immediate = 0;
-  bool has_modrm = false;
-  if (opcode == 0x0f) {
-    uint8_t second = p[at++];
-    if (second >= 0x80 && second <= 0x8f) return out.branch_at = at, out.length = at + 4, out;
-    bool known = second == 0x1f || second == 0xb6 || second == 0xb7 || second == 0xbe || second == 0xbf || second == 0x10 || second == 0x11 ||
-                 second == 0x28 || second == 0x29 || second == 0x57 || second == 0xaf || (second >= 0x40 && second <= 0x4f);
-    if (!known) return out;
-    has_modrm = true;
-  } else if (opcode >= 0x50 && opcode <= 0x5f) {
-    return out.length = at, out;
-  } else if (opcode >= 0xb8 && opcode <= 0xbf) {
-    return out.length = at + (wide ? 8 : operand16 ? 2 : 4), out;
-  } else if (opcode >= 0x70 && opcode <= 0x7f) {
-    return out.short_jcc = (opcode & 15u) + 1, out.length = at + 1, out;
-  } else if (opcode == 0xe8 || opcode == 0xe9) {
-    return out.branch_at = at, out.length = at + 4, out;
-  } else if (opcode < 0x40 && (opcode & 7) < 4) { // add or adc sbb and sub xor cmp
-    has_modrm = true;
-  } else if (opcode == 0x63 || (opcode >= 0x84 && opcode <= 0x8b) || opcode == 0x8d) {
-    has_modrm = true;
-  } else if (opcode == 0x80 || opcode == 0x83 || opcode == 0xc6 || opcode == 0xc1) {
-    has_modrm = true;
-    immediate = 1;
-  } else if (opcode == 0x81 || opcode == 0xc7) {
-    has_modrm = true;
-    immediate = operand16 ? 2 : 4;
-  } else if (opcode == 0xf6 && (p[at] >> 3 & 7) == 0) {
-    has_modrm = true;
-    immediate = 1;
-  }
-  if (!has_modrm) return out;
-  bool rip = false;
-  unsigned length = modrm_length(p + at, &rip);
-  if (rip) out.rip_at = at + 1;
-  out.length = at + length + immediate;
+  if (!unwind_decode(p, 16, &one) || must_stay(&one)) return out;
+  out.length = one.length;
+  if (one.modrm_at && (one.modrm & 0xc7) == 0x05) out.rip_at = one.modrm_at + 1u;
+  if (one.map == UNWIND_MAP_ONE && (one.opcode == 0xe8 || one.opcode == 0xe9)) out.branch_at = one.length - 4u;
+  if (one.map == UNWIND_MAP_0F && one.opcode >= 0x80 && one.opcode <= 0x8f) out.branch_at = one.length - 4u;
+  if (one.map == UNWIND_MAP_ONE && one.opcode >= 0x70 && one.opcode <= 0x7f) out.short_jcc = (one.opcode & 15u) + 1;
   return out;
 }
 

@@ -81,8 +81,7 @@ static void check(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, ui
   uint64_t reference[CHECK_ROOM];
   unsigned frames = lifespan_walk_reference(walk, pc, sp, fp, NULL, reference, CHECK_ROOM);
   if (!frames) return;
-  bool equal = frames == CHECK_ROOM ? walk->count >= frames : frames == walk->count;
-  for (unsigned i = 0; equal && i < frames; i++) equal = walk->pcs[walk->count - 1 - i] == reference[i];
+  bool equal = lifespan_walk_agrees(walk, reference, frames);
   atomic_fetch_add_explicit(&lifespan_process.map->stacks_checked, 1, memory_order_relaxed);
   if (equal) atomic_fetch_add_explicit(&lifespan_process.map->stacks_equal, 1, memory_order_relaxed);
 }

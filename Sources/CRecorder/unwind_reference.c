@@ -6,11 +6,16 @@
 // Left over inside libunwind: short mutexes of its own pools around a list operation, with signals blocked.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "unwind.h"
 #include "unwind_step.h"
+
+extern char __libc_single_threaded __attribute__((weak));
 
 // dlopen is missing in static executables.
 #pragma weak dlopen
@@ -163,6 +168,26 @@ static bool all_found(void *library) {
 #undef FIND
 }
 
+// libunwind makes itself a pipe for checking addresses, which our accessors never use, and which a program that closes and reopens
+// descriptors would write its own data into. The two lowest free descriptors before its first walk are its pipe after it.
+struct two {
+  int low, high;
+};
+static struct two free_descriptors(void) {
+  struct two two = {open("/dev/null", O_RDONLY | O_CLOEXEC), open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  close(two.low);
+  close(two.high);
+  return two;
+}
+static void close_pipe(struct two two) {
+  struct stat low, high;
+  bool pipe = !fstat(two.low, &low) && !fstat(two.high, &high) && S_ISFIFO(low.st_mode) && S_ISFIFO(high.st_mode);
+  bool alone = &__libc_single_threaded && __libc_single_threaded; // else it may be another thread's
+  if (!pipe || !alone || low.st_ino != high.st_ino) return;
+  close(two.low);
+  close(two.high);
+}
+
 const char *lifespan_reference_start(void) {
   static char reason[256];
   if (unwinder.space) return NULL;
@@ -175,6 +200,7 @@ const char *lifespan_reference_start(void) {
     return reason;
   }
   if (!all_found(library)) return "libunwind-x86_64.so.8 lacks its address-space interface";
+  struct two descriptors = free_descriptors();
   space_t space = unwinder.create(&accessors, 0);
   if (!space) return "libunwind makes no address space";
   unwinder.set_caching(space, 0); // none: the cache knows nothing of dlclose, and has a lock
@@ -186,6 +212,7 @@ const char *lifespan_reference_start(void) {
     struct cursor cursor;
     for (int go = unwinder.init(&cursor, space, &w); go >= 0 && (go = unwinder.step(&cursor)) > 0;) continue;
   }
+  close_pipe(descriptors);
   return NULL;
 }
 

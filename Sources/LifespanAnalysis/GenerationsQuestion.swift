@@ -32,6 +32,7 @@ private final class GenerationsCollector: Collector<Generations> {
 
   private let analysis: Analysis
   private let window: Window
+  private let timeline: Timeline
   private let followed: [Bool]
   private let atMark: Bool
   private let marks: [Timeline.Cut]
@@ -41,6 +42,7 @@ private final class GenerationsCollector: Collector<Generations> {
   init(_ analysis: Analysis, _ window: Window, _ selected: [Bool], atMark: Bool) {
     self.analysis = analysis
     self.window = window
+    timeline = analysis.timeline
     self.atMark = atMark
     followed = analysis.catalog.rowOfSite.map { selected[$0] }
     marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
@@ -57,7 +59,7 @@ private final class GenerationsCollector: Collector<Generations> {
         let site = batch.sites[index]
         guard followed[Int(site)], window.holdsBirth(batch, index) else { continue }
         let time = needsTime ? batch.times[index] : 0
-        let generation = analysis.timeline.generation(file: batch.generations[index], time: time)
+        let generation = timeline.generation(file: batch.generations[index], time: time)
         lives.follow(batch.objects[index], site: site, tag: generation)
       } else if window.sees(batch, index), let life = lives.take(batch, index), atMark {
         livedAtItsMark(life, batch.firstIndex &+ UInt64(index), batch.times[index])

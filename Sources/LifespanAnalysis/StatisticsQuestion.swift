@@ -76,18 +76,22 @@ private final class StatisticsCollector: Collector<Statistics> {
     let isSimple = window.isWhole && !question.countsTemporary
     let counts = self.counts
     let living = self.living
+    let kinds = batch.kinds
+    let objects = batch.objects
+    let sites = batch.sites
+    var noneResized = resized.isEmpty
     for index in 0..<batch.count {
-      let kind = batch.kinds[index] & 0x3f
-      let object = batch.objects[index]
+      let kind = kinds[index] & 0x3f
+      let object = objects[index]
       if kind == EventKind.birth.rawValue {
-        let site = batch.sites[index]
+        let site = sites[index]
         if isSimple {
           counts[Int(site)].births &+= 1
           living.insert(object, site &+ 1)
         } else {
           birth(batch, index, object, site)
         }
-      } else if kind == EventKind.death.rawValue, isSimple, object >= 0, resized.isEmpty {
+      } else if kind == EventKind.death.rawValue, isSimple, object >= 0, noneResized {
         guard let place = living.place(object), place.pointee != 0 else { continue }
         let state = place.pointee
         let site = Int(state & Self.siteMask) &- 1
@@ -96,6 +100,7 @@ private final class StatisticsCollector: Collector<Statistics> {
         living.remove(object)
       } else if isSimple || window.sees(batch, index) {
         other(batch, index, object, EventKind(kind))
+        noneResized = resized.isEmpty
       }
     }
   }

@@ -60,21 +60,32 @@ final class AddressDecoder {
   }
 
   private let classOfSite: [UInt32]
-  private var predictions: [AddressPrediction]
+  // Behind constant pointers, which are not checked for exclusive access at every event.
+  private let predictions: UnsafeMutablePointer<AddressPrediction>
+  private let classes: Int
   private var used: [Int] = []
-  private var isUsed: [Bool]
+  private let isUsed: UnsafeMutablePointer<Bool>
   private let living = ObjectTable<Living>(empty: Living(address: 0, sizeClass: 0))
 
   init(sites: [SiteRecord]) {
-    var classes: [ByteCount: UInt32] = [:]
+    var numbers: [ByteCount: UInt32] = [:]
     classOfSite = sites.map { site in
-      if let known = classes[site.size] { return known }
-      let number = UInt32(classes.count)
-      classes[site.size] = number
+      if let known = numbers[site.size] { return known }
+      let number = UInt32(numbers.count)
+      numbers[site.size] = number
       return number
     }
-    predictions = Array(repeating: AddressPrediction(), count: classes.count)
-    isUsed = Array(repeating: false, count: classes.count)
+    classes = numbers.count
+    predictions = .allocate(capacity: classes)
+    predictions.initialize(repeating: AddressPrediction(), count: classes)
+    isUsed = .allocate(capacity: classes)
+    isUsed.initialize(repeating: false, count: classes)
+  }
+
+  deinit {
+    predictions.deinitialize(count: classes)
+    predictions.deallocate()
+    isUsed.deallocate()
   }
 
   func beginChunk() {
@@ -108,7 +119,8 @@ final class AddressDecoder {
       return place.pointee.address
     }
     let state = place.pointee
-    let frees = kind == EventKind.death.rawValue || kind == EventKind.free.rawValue || kind == EventKind.plainFree.rawValue
+    let frees =
+      kind == EventKind.death.rawValue || kind == EventKind.free.rawValue || kind == EventKind.plainFree.rawValue
     if frees {
       touch(Int(state.sizeClass))
       predictions[Int(state.sizeClass)].push(state.address)

@@ -81,7 +81,7 @@ struct VarintCursor {
     end = next + bytes.count
   }
 
-  private nonisolated(unsafe) static let nothing = UnsafeRawPointer(UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1))
+  private nonisolated(unsafe) static let nothing = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
 
   var isAtEnd: Bool { next == end }
 

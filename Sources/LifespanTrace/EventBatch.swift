@@ -105,7 +105,7 @@ public struct EventBatch {
   public let addresses: UnsafePointer<UInt64>
   /// The event's own stack; births without one: their site's.
   public let stacks: UnsafePointer<UInt32>
-  /// Retains and releases: how much. Others: amount 0.
+  /// Retains and releases: how much; one strong reference where the file says nothing. Others: amount 0.
   public let amounts: UnsafePointer<EventAmount>
   /// Moves: the new size.
   public let moveSizes: UnsafePointer<UInt64>

@@ -169,8 +169,9 @@ extension EventDecoder {
     var cursor = chunk.stacks ?? .empty
     let isMissing = chunk.stacks == nil
     var stack = chunk.stack
+    let kinds = batch.kinds
     for index in 0..<count {
-      let kind = batch.kinds[index]
+      let kind = kinds[index]
       if kind & UInt8(LIFESPAN_EVENT_HAS_STACK) != 0 && !isMissing {
         stack &+= cursor.zigzag()
         buffers.stacks[index] = UInt32(truncatingIfNeeded: stack)
@@ -187,9 +188,12 @@ extension EventDecoder {
   func decodeAmounts(_ count: Int) {
     let isMissing = chunk.amounts == nil
     var cursor = chunk.amounts ?? .empty
+    let kinds = batch.kinds
     for index in 0..<count {
-      var amount = EventAmount(amount: 0)
-      if batch.kinds[index] & UInt8(LIFESPAN_EVENT_HAS_AMOUNT) != 0 && !isMissing {
+      let kind = kinds[index] & 0x3f
+      // Most retains and releases change the count by one and know no more: the file says nothing of them.
+      var amount = EventAmount(amount: kind == EventKind.retain.rawValue || kind == EventKind.release.rawValue ? 1 : 0)
+      if kinds[index] & UInt8(LIFESPAN_EVENT_HAS_AMOUNT) != 0 && !isMissing {
         amount.flavour = UInt8(clamping: cursor.varint())
         amount.amount = UInt32(clamping: cursor.varint())
         let before = cursor.varint()
@@ -203,16 +207,18 @@ extension EventDecoder {
   }
 
   func decodeMoves(_ count: Int) {
-    var cursor = chunk.moves ?? .empty
-    for index in 0..<count where batch.kinds[index] & 0x3f == EventKind.moved.rawValue {
+    guard var cursor = chunk.moves else { return }
+    let kinds = batch.kinds
+    var largest: UInt64 = 0
+    for index in 0..<count where kinds[index] & 0x3f == EventKind.moved.rawValue {
       buffers.moveDeltas[index] = cursor.zigzag()
       let size = cursor.varint()
       buffers.moveSizes[index] = size
-      // As sizes of sites: 48 bits, so that sums of them can't overflow.
-      chunk.fail("moves", if: size >= 1 << 48)
+      largest = max(largest, size)
     }
-    if chunk.moves != nil { chunk.moves = cursor }
-    chunk.fail("moves", if: cursor.failed)
+    chunk.moves = cursor
+    // As sizes of sites: 48 bits, so that sums of them can't overflow.
+    chunk.fail("moves", if: cursor.failed || largest >= 1 << 48)
   }
 
   func decodeAddresses(_ count: Int) {
@@ -220,24 +226,28 @@ extension EventDecoder {
     var unknown = chunk.unknown ?? .empty
     let hasBirths = chunk.addresses != nil
     let hasUnknown = chunk.unknown != nil
+    let objects = buffers.objects
+    let kinds = batch.kinds
+    let decoder = addresses
+    var failed = false
     for index in 0..<count {
-      let object = buffers.objects[index]
-      let kind = batch.kinds[index] & 0x3f
+      let object = objects[index]
+      let kind = kinds[index] & 0x3f
       let address: UInt64
       if kind == 1 {
-        let known = hasBirths ? addresses.birth(object, site: buffers.sites[index], births.varint()) : 0
-        chunk.fail("addresses", if: known == nil)
+        let known = hasBirths ? decoder.birth(object, site: buffers.sites[index], births.varint()) : 0
+        failed = failed || known == nil
         address = known ?? 0
       } else if object == EventBatch.unknownObject {
         address = hasUnknown ? unknown.varint() : 0
       } else {
-        address = addresses.event(object, kind: kind, moved: buffers.moveDeltas[index])
+        address = decoder.event(object, kind: kind, moved: buffers.moveDeltas[index])
       }
       buffers.addresses[index] = address
     }
     if hasBirths { chunk.addresses = births }
     if hasUnknown { chunk.unknown = unknown }
-    chunk.fail("addresses", if: hasBirths && births.failed)
+    chunk.fail("addresses", if: failed || (hasBirths && births.failed))
     chunk.fail("unknown", if: hasUnknown && unknown.failed)
   }
 }

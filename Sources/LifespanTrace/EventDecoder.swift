@@ -69,6 +69,9 @@ final class EventDecoder {
     } catch {
       throw .malformed(error)
     }
+    if chunk.moves == nil, kinds.contains(where: { $0 & 0x3f == EventKind.moved.rawValue }) {
+      throw .damaged("moves, but no column of them")
+    }
     self.kinds = kinds
     total = kinds.count
     done = 0
@@ -98,7 +101,7 @@ final class EventDecoder {
     if columns.contains(.generations) { decodeGenerations(count) }
     if columns.contains(.stacks) { decodeStacks(count) }
     if columns.contains(.amounts) { decodeAmounts(count) }
-    if columns.contains(.moves) || columns.contains(.addresses) { decodeMoves(count) }
+    if chunk.moves != nil, columns.contains(.moves) || columns.contains(.addresses) { decodeMoves(count) }
     if columns.contains(.addresses) { decodeAddresses(count) }
     if let name = chunk.failed { throw .damaged("column \(name) is damaged near event \(batch.firstIndex)") }
     done += count
@@ -120,10 +123,13 @@ final class EventDecoder {
     swap(&runs, &self.runs)
     var siteCursor = self.siteCursor
     var objectCursor = self.objectCursor
+    var serialCursor = self.serialCursor ?? .empty
+    let hasSerials = self.serialCursor != nil
     defer {
       swap(&runs, &self.runs)
       self.siteCursor = siteCursor
       self.objectCursor = objectCursor
+      if hasSerials { self.serialCursor = serialCursor }
     }
     let kinds = batch.kinds
     let objects = buffers.objects
@@ -134,7 +140,7 @@ final class EventDecoder {
       if kinds[index] & 0x3f == 1 {
         let site = siteCursor.varint()
         good = good && site < siteCount
-        if serialCursor != nil { good = skipSerials(&runs) && good }
+        if hasSerials { good = EventDecoder.skipSerials(&runs, &serialCursor) && good }
         sites[index] = UInt32(truncatingIfNeeded: site)
         objects[index] = runs.birth()
       } else {
@@ -153,10 +159,9 @@ final class EventDecoder {
     }
   }
 
-  private func skipSerials(_ runs: inout SerialRuns) -> Bool {
-    guard let gap = serialCursor?.varint(), serialCursor?.failed == false,
-      gap < EventDecoder.serialLimit, runs.newest + gap < EventDecoder.serialLimit
-    else { return false }
+  private static func skipSerials(_ runs: inout SerialRuns, _ cursor: inout VarintCursor) -> Bool {
+    let gap = cursor.varint()
+    guard !cursor.failed, gap < serialLimit, runs.newest + gap < serialLimit else { return false }
     if gap > 0 { runs.skip(to: runs.newest + gap) }
     return true
   }

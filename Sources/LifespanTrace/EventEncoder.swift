@@ -37,7 +37,9 @@ struct EventEncoder {
     if event.stack != nil { kind |= UInt8(LIFESPAN_EVENT_HAS_STACK) }
     if event.amount != nil { kind |= UInt8(LIFESPAN_EVENT_HAS_AMOUNT) }
     chunk.kinds.append(kind)
-    chunk.addTime(event.time.rawValue / ticksPerUnit)
+    // Rounded down, also below zero: a unit holds the ticks that begin with it.
+    let (units, rest) = event.time.rawValue.quotientAndRemainder(dividingBy: ticksPerUnit)
+    chunk.addTime(rest < 0 ? units - 1 : units)
     chunk.threads.add(UInt64(event.thread.rawValue))
     chunk.tasks.add(event.task.rawValue)
     if let stack = event.stack { chunk.addStack(stack) }

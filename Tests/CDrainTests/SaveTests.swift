@@ -83,6 +83,22 @@ final class SaveTests: XCTestCase {
     XCTAssertEqual(trace.info["program"], "/bin/fake")
   }
 
+  func testWhatHappenedToAnOldObjectIsToldOnce() throws {
+    for history in UInt32(1)...6 {
+      let recording = try Recording(history: history)
+      recording.birth(1, 0x10, size: 8)
+      recording.event(LIFESPAN_R_MOVING, 2, 0x10)
+      XCTAssertTrue(fake_moved(recording.fake, 0, 3, 0x10, 0x20, 16))
+      recording.event(LIFESPAN_R_DEINIT, 4, 0x20)
+      recording.birth(5, 0x30)
+      recording.round()
+      let events = try recording.saved().allEvents()
+      XCTAssertEqual(words(events), ["birth 1", "moved 1", "deinit 1", "birth 2"], "history \(history)")
+      XCTAssertEqual(events[2].address?.rawValue, 0x20)
+      XCTAssertEqual(events[1].size, ByteCount(16))
+    }
+  }
+
   func testASaveLeavesTheRunningTraceAlone() throws {
     let recording = try Recording(history: 16)
     recording.birth(1, 0x10)

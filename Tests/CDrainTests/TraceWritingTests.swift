@@ -150,6 +150,16 @@ final class TraceWritingTests: XCTestCase {
     XCTAssertEqual(try recording.finished().allEvents().map { $0.address?.rawValue ?? 0 }, expected)
   }
 
+  func testAThousandAndMoreFreedAddressesComeBackInOneChunk() throws {
+    let recording = try Recording(log2: 15)
+    let addresses = (1...2500).map { UInt64($0) * 4096 }
+    for (step, address) in addresses.enumerated() { recording.birth(Int64(step), address) }
+    for (step, address) in addresses.enumerated() { recording.death(Int64(3000 + step), address) }
+    for (step, address) in addresses.reversed().enumerated() { recording.birth(Int64(6000 + step), address) }
+    let read = try recording.finished().allEvents().map { $0.address?.rawValue ?? 0 }
+    XCTAssertEqual(read, addresses + addresses + addresses.reversed())
+  }
+
   func testChecksumsAreThoseOfTheReference() throws {
     let recording = try Recording()
     recording.birth(1, 0x10)

@@ -11,7 +11,8 @@ import Testing
     var builder = TraceBuilder(header)
     builder.info = [
       InfoRecord(key: "program", value: "/tmp/App"), InfoRecord(key: "capture", value: "partial"),
-      InfoRecord(key: "capture.reason", value: "no detours"), InfoRecord(key: "started_at", value: "2026-01-01T00:00:00Z"),
+      InfoRecord(key: "capture.reason", value: "no detours"),
+      InfoRecord(key: "started_at", value: "2026-01-01T00:00:00Z"),
     ]
     builder.end = [
       EndRecord(key: "clean", value: 1), EndRecord(key: "exit_status", value: 256),

@@ -122,6 +122,14 @@ import Testing
     #expect(history.others.isEmpty)
   }
 
+  @Test func aRetainWithoutAmountIsOneStrongReference() throws {
+    var builder = TraceBuilder(leaving: .amounts)
+    let object = builder.birth(builder.type("App.Node"))
+    builder.retain(object, by: 5, flavour: 3, before: 1)
+    let retain = try #require(try builder.analysis().history(of: .serial(object)).events.last)
+    #expect(retain.change == 1 && retain.flavour == .strong && retain.countAfter == nil)
+  }
+
   @Test func anAddressMeansTheNewestObjectThatLayThereAndNamesTheOthers() throws {
     var builder = TraceBuilder()
     let node = builder.type("App.Node")

@@ -115,7 +115,8 @@ import Testing
       head.varint(random.next() % 3 == 0 ? random.next() : random.next() % 20)
       head.varint(random.next())
       payload.column(0x81, head.bytes)
-      payload.column(0x82, (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() % 12 | random.next() & 0xc0) })
+      let kinds = (0..<count).map { _ in random.next() % 12 | random.next() & 0xc0 }
+      payload.column(0x82, kinds.map { UInt8(truncatingIfNeeded: $0) })
       for tag: UInt8 in [0x03, 0x04, 0x85, 0x86, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x8d, 0x0e] {
         let length = Int(random.next() % 120)
         let small = random.next() % 2 == 0
