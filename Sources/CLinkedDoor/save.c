@@ -1,4 +1,4 @@
-// Save: the drain's state as a trace in a file that is there whole or not at all. Called by Lifespan.
+// Save: the drain's state as a trace, in a file that is there whole or not at all. Called by Lifespan.
 
 #include "door.h"
 
@@ -10,6 +10,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct target {
@@ -44,25 +46,30 @@ static int save_to(const char *path, enum lifespan_linked_status *status) {
   return error;
 }
 
+// A file beside the target, which takes its name when it is whole.
+static int save_beside(const char *path, enum lifespan_linked_status *status) {
+  char beside[PATH_MAX];
+  int length = snprintf(beside, sizeof beside, "%s.%d.part", path, (int)getpid());
+  if (length < 0 || (size_t)length >= sizeof beside) return ENAMETOOLONG;
+  int error = save_to(beside, status);
+  if (!error && *status == LIFESPAN_LINKED_OK && rename(beside, path)) error = errno;
+  if (error || *status != LIFESPAN_LINKED_OK) unlink(beside);
+  return error;
+}
+
 enum lifespan_linked_status lifespan_linked_save(const char *path, int *error) {
   enum lifespan_linked_status status;
   *error = 0;
   if (!lifespan_linked_map(&status)) return status;
   if (lifespan_linked_preload(&status, NULL)) return LIFESPAN_LINKED_BY_COMMAND;
-  char beside[PATH_MAX];
-  int length = snprintf(beside, sizeof beside, "%s.%d.part", path, (int)getpid());
-  if (length < 0 || (size_t)length >= sizeof beside) {
-    *error = ENAMETOOLONG;
-    return LIFESPAN_LINKED_FAILED;
-  }
-  status = LIFESPAN_LINKED_OK;
-  *error = save_to(beside, &status);
-  if (!*error && status == LIFESPAN_LINKED_OK && rename(beside, path)) *error = errno;
-  if (!*error && status == LIFESPAN_LINKED_OK) return LIFESPAN_LINKED_OK;
-  int kept = *error;
-  unlink(beside);
-  *error = kept;
-  return kept ? LIFESPAN_LINKED_FAILED : status;
+  // What is there already: a link's target is written, not the link replaced; a device or a pipe is written to.
+  char *target = realpath(path, NULL);
+  struct stat there;
+  bool in_place = target && !stat(target, &there) && !S_ISREG(there.st_mode);
+  const char *name = target ? target : path;
+  *error = in_place ? save_to(name, &status) : save_beside(name, &status);
+  free(target);
+  return *error ? LIFESPAN_LINKED_FAILED : status;
 }
 
 #else

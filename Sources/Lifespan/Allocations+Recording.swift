@@ -37,7 +37,8 @@ extension Allocations {
   /// - Returns: what the recording can see.
   /// - Throws: ``StartError``; then nothing is recorded.
   ///
-  /// Cost: some milliseconds once; 8 GiB of address space, of which only what is used takes memory.
+  /// Cost: some tens of milliseconds once (the images are read for their unwind tables); 8 GiB of address space, of
+  /// which only what is used takes memory.
   @discardableResult
   public static func start(
     recording scope: Scope, rules: [Rule] = [], referenceCounts: Bool = false, historyEvents: Int = 65_536

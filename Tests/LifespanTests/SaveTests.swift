@@ -67,6 +67,25 @@ final class SaveTests: RecordedTestCase {
     }
   }
 
+  func testADeviceIsWrittenToAndAFullOneSaysSo() throws {
+    XCTAssertThrowsError(try Allocations.save(to: "/dev/full")) { error in
+      XCTAssertEqual("\(error)", "/dev/full: No space left on device")
+    }
+    XCTAssertNoThrow(try Allocations.save(to: "/dev/null"))
+    let type = try FileManager.default.attributesOfItem(atPath: "/dev/full")[.type] as? FileAttributeType
+    XCTAssertEqual(type, .typeCharacterSpecial)
+  }
+
+  func testTheTargetOfALinkIsWrittenNotTheLinkReplaced() throws {
+    let file = path("target.lifespan")
+    let link = path("latest.lifespan")
+    try Data().write(to: URL(fileURLWithPath: file))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+    try Allocations.save(to: link)
+    XCTAssertEqual(try FileManager.default.destinationOfSymbolicLink(atPath: link), file)
+    XCTAssertNoThrow(try Trace(path: file))
+  }
+
   func testAPathThatCannotBeWrittenIsNamedAndAnOldFileIsUnharmed() throws {
     let path = path("here.lifespan")
     try Data("before".utf8).write(to: URL(fileURLWithPath: path))
