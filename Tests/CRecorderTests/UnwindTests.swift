@@ -3,6 +3,10 @@ import Foundation
 import XCTest
 
 final class UnwindTests: XCTestCase {
+  override class func tearDown() {
+    if case .success(let programs) = UnwindPrograms.shared { try? FileManager.default.removeItem(at: programs.folder) }
+  }
+
   private func programs() throws -> UnwindPrograms { try UnwindPrograms.shared.get() }
 
   /// Every stack equals the reference's (or the reference had to guess in a function without frame description),
