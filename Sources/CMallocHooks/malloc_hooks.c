@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../CRecorder/internal.h"
+#include "lifespan_interpose.h"
 #include "preload.h"
 
 
@@ -39,7 +39,7 @@ static void look_up(void) {
 }
 
 static void free_hook(void *address) {
-  if (executable_malloc && lifespan_is_naming()) {
+  if (executable_malloc && lifespan_recorder_is_naming()) {
     ((void (*)(void *))lifespan_executable_free())(address);
     return;
   }
@@ -73,7 +73,7 @@ static void *realloc_hook(void *address, size_t size) {
 void lifespan_preload_name_with(void *function) { executable_malloc = (void *(*)(size_t))function; }
 
 static void *malloc_hook(size_t size) {
-  if (executable_malloc && lifespan_is_naming()) return executable_malloc(size);
+  if (executable_malloc && lifespan_recorder_is_naming()) return executable_malloc(size);
   void *(*next)(size_t) = __atomic_load_n(&next_malloc, __ATOMIC_ACQUIRE);
   if (!next) {
     look_up();

@@ -14,7 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../CRecorder/internal.h"
+#include "lifespan_interpose.h"
+#include "lifespan_recorder.h"
 #include "preload.h"
 
 extern char **environ;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lifespan_interpose.h"
 #include "lifespan_map.h"
 #include "lifespan_recorder.h"
 #include "unwind.h"
@@ -162,20 +163,8 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 // Installs all hooks of the table. False: none; the reason is written to map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
 bool lifespan_hooks_fall_back(void); // to pointer mode; false: not possible here
-void lifespan_record_free(const void *address);  // a free() that no hook above announced
-bool lifespan_free_is_event(const void *address); // whether the block looks like an object of a known type
-// realloc of a block that looks like an object: before the call (true: the other must follow), and after it (to = NULL: it failed).
-bool lifespan_record_moving(const void *address);
-void lifespan_record_moved(const void *from, const void *to, uint64_t size);
-
 // ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
 // Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.
 void *lifespan_symbol(const char *name);
-// malloc and free of an allocator that is linked into a static executable, NULL: none. After lifespan_recorder_runtime.
-void *lifespan_executable_malloc(void);
-void *lifespan_executable_free(void);
-// The runtime names a type on this thread just now, on our behalf.
-static inline bool lifespan_is_naming(void) { return lifespan_local.inside == LIFESPAN_NAMING; }
-
 #pragma GCC visibility pop
 #endif

@@ -101,7 +101,8 @@ void lifespan_record_task_death(const void *task, struct lifespan_frame caller) 
 
 // ---- Plain memory -------------------------------------------------------------------------------------------------------
 
-bool lifespan_free_is_event(const void *address) {
+// A freed or moved block is an event when it looks like an object of a type that a birth has shown, and no hook above announced its end.
+static bool is_event(const void *address) {
   struct lifespan_local *local = &lifespan_local;
   if (local->thread && local->thread->dying == address) {
     local->thread->dying = NULL;
@@ -111,7 +112,7 @@ bool lifespan_free_is_event(const void *address) {
 }
 
 void lifespan_record_free(const void *address) {
-  if (!address || !lifespan_on() || !lifespan_free_is_event(address)) return;
+  if (!address || !lifespan_on() || !is_event(address)) return;
   if (UNLIKELY(lifespan_local.inside == TESTING)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
@@ -123,7 +124,7 @@ void lifespan_record_free(const void *address) {
 }
 
 bool lifespan_record_moving(const void *address) {
-  if (!address || !lifespan_on() || !lifespan_free_is_event(address)) return false;
+  if (!address || !lifespan_on() || !is_event(address)) return false;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return false;
   bool written = lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_OTHER);

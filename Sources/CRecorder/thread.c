@@ -109,3 +109,5 @@ void lifespan_leave_slow(struct lifespan_thread *thread) {
   struct lifespan_cell mark = {lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_MARK, 0, 0)};
   lifespan_ring_text(thread, &mark, 1, "", 0, LIFESPAN_LOSS_OTHER);
 }
+
+bool lifespan_recorder_is_naming(void) { return lifespan_local.inside == LIFESPAN_NAMING; }
