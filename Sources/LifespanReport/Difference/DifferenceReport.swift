@@ -37,7 +37,7 @@ public struct DifferenceReport {
   public static let columnKeys = columns.map(\.key)
 
   static let usualColumns = [
-    "new_count", "new_bytes", "dead_count", "dead_bytes", "survived_count", "survived_bytes", "type",
+    "new_count", "new_bytes", "dead_count", "dead_bytes", "survived_count", "survived_bytes", "transient_count", "type",
   ]
 
   /// The whole report, ending with a newline.
@@ -53,7 +53,7 @@ public struct DifferenceReport {
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
       "from \(MomentText.of(difference.from)) to \(MomentText.of(difference.to)): new = born between and living, "
-        + "dead = died between", at: lines.count - 1)
+        + "dead = died between, transient = both", at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
     if shown.rows.isEmpty { lines.append("no type passes the filters") }
     lines += options.rest(of: all.rows.count, shown: places.count, "types")
