@@ -1,6 +1,9 @@
 // The loop of the recording command, and the request slot through which the program under it asks. The loop holds the
 // robust mutex whose word tells the program at once when the consumer dies, and sleeps on a futex that a producer with
 // a full ring wakes.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #include <linux/futex.h>
@@ -95,3 +98,5 @@ void drain_answer_request(struct lifespan_drain *d) {
   atomic_store_explicit(&request->state, LIFESPAN_REQUEST_ANSWERED, memory_order_release);
   run_futex_wake(&request->state);
 }
+
+#endif

@@ -2,7 +2,7 @@
 
 #include "door.h"
 
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 
 #include <errno.h>
 #include <string.h>

@@ -5,12 +5,12 @@
 //                   point. A thread stopped inside the entry finds its bytes unchanged. Refused where that place is taken.
 //
 // A copy of the covered instructions, with RIP-relative operands and branches adjusted, jumps back behind them.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "detour.h"
 
 #include "unwind_instruction.h"
-
-#if defined(__x86_64__)
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,6 @@
 // Installs the hooks of hook_table.h and tests them on the thread that installs. Called by lifecycle.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -129,3 +131,5 @@ bool lifespan_self_test(bool refcounts) {
   if (seen->births != 1 || seen->deaths != 1) return false;
   return !refcounts || (seen->retains == 1 && seen->releases == 2);
 }
+
+#endif

@@ -4,6 +4,8 @@
 //
 // Setting _swift_allocObject makes Swift 6.3 send every retain through an adapter that masks the sign bit away before it is tested, so that
 // retaining a long string literal reads a wild address. The adapter's own pointer is replaced first.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include <string.h>
 
@@ -43,4 +45,6 @@ bool lifespan_pointers_start(void) {
 #else
 bool lifespan_pointers_start(void);
 bool lifespan_pointers_start(void) { return false; }
+#endif
+
 #endif

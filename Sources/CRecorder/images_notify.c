@@ -5,6 +5,9 @@
 // padding behind it. With endbr64 a thread may stand between the two, so that the process must have one thread;
 // without it the function is one instruction, and nobody can stand inside. A debugger's breakpoint there is not known,
 // so nothing is patched.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <link.h>
 #include <string.h>
@@ -120,3 +123,5 @@ void images_notify_look(struct images_look *look, images_known known) {
     }
   }
 }
+
+#endif

@@ -1,4 +1,6 @@
 // The recording's life in this process: start, pause, marks, the door to the linked library. Called by the two doors.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -104,9 +106,6 @@ static void test_hooks(void) {
 }
 
 enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, bool (*on_full)(void *), void *context) {
-#if !defined(__linux__) || !defined(__x86_64__) || !defined(__GLIBC__)
-  return LIFESPAN_START_PLATFORM;
-#endif
   if (lifespan_process.map) return LIFESPAN_START_RUNNING;
   int runtime = lifespan_recorder_runtime(map->capture_reason, sizeof map->capture_reason);
   if (runtime != 1) return runtime == 0 ? LIFESPAN_START_NO_RUNTIME : LIFESPAN_START_UNHOOKABLE;
@@ -226,3 +225,5 @@ __attribute__((visibility("default"))) void lifespan_mark_generation(const char 
   const struct lifespan_door_table *door = lifespan_recorder_door();
   if (door->abi == LIFESPAN_ABI) door->mark(name ? name : "", name ? strlen(name) : 0);
 }
+
+#endif

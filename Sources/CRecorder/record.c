@@ -1,5 +1,7 @@
 // From a hook to an event in the ring: what every event is made of, in the order that keeps it exact (a death before the memory goes, a
 // birth after it was obtained; retain and release before the call, loads after it). Called by the hooks, in the program's threads.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -203,3 +205,5 @@ void lifespan_recorder_token_died(uint64_t token) {
   write_end(thread, LIFESPAN_R_DEATH, (const void *)token, caller);
   lifespan_leave(thread);
 }
+
+#endif

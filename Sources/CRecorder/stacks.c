@@ -1,5 +1,7 @@
 // Stacks: a parents-first tree of return addresses. A walk gives frames root first with how many are unchanged; only the changed ones are looked
 // up, in a lock-free hash of (parent, return address). A new node's record is published in the ring before its id can be seen. In hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -117,3 +119,5 @@ uint32_t lifespan_recorder_current_stack(void) {
   lifespan_leave(thread);
   return id;
 }
+
+#endif

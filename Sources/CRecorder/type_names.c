@@ -1,5 +1,7 @@
 // Names and patterns: what a report calls a type, and whether a rule of the recording lets it in.
 // Called by types.c once for each type, in hooks: no allocation.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "type_names.h"
 
@@ -72,3 +74,5 @@ uint32_t lifespan_class_kind(const char *name, size_t length) {
   }
   return LIFESPAN_KIND_CLASS;
 }
+
+#endif

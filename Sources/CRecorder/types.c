@@ -1,5 +1,7 @@
 // Types: from an object's metadata to a type id, by a lock-free table. A new type is classified and named once, at its first birth, and its
 // record is published in the ring before the id can be seen by anyone, so that names survive a SIGKILL. Called in hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <string.h>
@@ -232,3 +234,5 @@ void lifespan_types_retrack(void) {
   }
   lifespan_leave(thread);
 }
+
+#endif

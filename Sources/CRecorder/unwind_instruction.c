@@ -1,5 +1,8 @@
 // Length and shape of x86-64 instructions in 64-bit mode: legacy, REX, VEX, EVEX and XOP encodings. Called by the gap
 // scan (rows_gap.c) at start, and through lifespan_instruction_length by whoever places a detour. Tables, no state.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "unwind_instruction.h"
 
 #include "unwind.h"
@@ -206,3 +209,5 @@ unsigned lifespan_instruction_length(const uint8_t *p) {
   struct unwind_instruction instruction;
   return unwind_decode(p, 15, &instruction) ? instruction.length : 0;
 }
+
+#endif
