@@ -75,6 +75,7 @@ static void fill_header(struct lifespan_map *map) {
   map->parent_pid = (uint32_t)getppid();
   map->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
   struct timespec now;
+  map->clock = lifespan_recorder_tsc_usable() ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
   map->start_stamp = lifespan_recorder_now(map);
   map->start_monotonic_ns = lifespan_monotonic_ns();
   clock_gettime(CLOCK_REALTIME, &now);
