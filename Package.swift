@@ -19,12 +19,14 @@ let inTheProgram: [Target] = [
     .systemLibrary(name: "CElf"),
     .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
     .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
-    .target(name: "LifespanSymbols", dependencies: ["LifespanTrace", "CElf"]),
-    .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols"]),
+    .target(name: "LifespanSymbols", dependencies: ["CElf"]),
+    .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols", "LifespanTrace"]),
     .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
     .executableTarget(
       name: "LifespanCommand",
-      dependencies: ["CDrain", "CSession", "CZstd", "LifespanReport"],
+      dependencies: [
+        "CDrain", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanReport", "LifespanTrace",
+      ],
       path: "Tools/lifespan"),
   ]
   let tests: [Target] = [
