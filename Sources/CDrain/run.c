@@ -37,6 +37,7 @@ static uint64_t run_pause(const struct lifespan_drain *d, uint64_t silent_ns) {
   return ns > (double)PAUSE_MOST_NS ? PAUSE_MOST_NS : (uint64_t)ns;
 }
 
+// Robust: when this process is killed, the program sees FUTEX_OWNER_DIED at once and stops waiting for it.
 static int run_lock_mutex(struct lifespan_drain *d) {
   pthread_mutexattr_t attributes;
   pthread_mutex_t *mutex = (pthread_mutex_t *)(void *)d->map->consumer_mutex;

@@ -197,7 +197,7 @@ struct lifespan_map {
   _Atomic uint32_t recording;       // 0 paused: births are not recorded, deaths are
   // the consumer's life: a robust mutex held by the draining thread for as long as it drains (its word shows FUTEX_OWNER_DIED
   // at once when the consumer is killed), and a counter that moves in every round
-  _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made by the consumer
+  _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made when the consumer begins to drain
   _Atomic uint64_t consumer_beat;
   _Atomic uint32_t consumer_wake;   // futex word: a producer with a full ring adds 1 and wakes
   _Atomic uint32_t consumer_alive;  // 1 while a consumer is attached, 0 when it has said goodbye
