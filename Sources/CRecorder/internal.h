@@ -132,14 +132,13 @@ bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_ce
 void lifespan_ring_bind(struct lifespan_thread *thread); // after the slot was claimed
 
 // ---- Types (types.c) ----------------------------------------------------------------------------------------------
-#define LIFESPAN_TYPE_NONE 0u
 struct lifespan_type {
   uint32_t id;    // 0: ignored
   uint32_t flags; // LIFESPAN_TYPE_*
 };
 bool lifespan_types_start(void);
 // The type of an object at its birth; classified and named at first sight. In hooks, with the guard held.
-struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, const void *object, uintptr_t caller);
+struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller);
 // The type of a metadata that a birth has shown; id 0 when none has. In hooks. One table look-up.
 struct lifespan_type lifespan_type_known(const void *metadata);
 // A pseudo type by name (tasks, tokens). In hooks.
@@ -148,10 +147,6 @@ uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, ui
 // ---- Stacks (stacks.c) ----------------------------------------------------------------------------------------------
 bool lifespan_stacks_start(void);
 uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-// The caller's frame as seen from a hook that keeps a frame pointer.
-#define LIFESPAN_CALLER_STACK(thread)                                                                    \
-  lifespan_stack((thread), (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
-                 *(uintptr_t *)__builtin_frame_address(0))
 
 // ---- Tasks (tasks.c) ------------------------------------------------------------------------------------------------
 void lifespan_tasks_start(void);

@@ -44,7 +44,7 @@ void lifespan_record_birth(const void *object, const void *metadata, uint64_t si
   if (!atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
-  struct lifespan_type type = lifespan_type_at_birth(thread, metadata, object, caller.pc);
+  struct lifespan_type type = lifespan_type_at_birth(thread, metadata, caller.pc);
   if (type.id) write_birth(thread, object, type.id, size, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
   lifespan_leave(thread);
 }

@@ -111,13 +111,4 @@ uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t 
   return walk->nodes[count - 1];
 }
 
-uint32_t lifespan_recorder_current_stack(void) {
-  if (!lifespan_on()) return LIFESPAN_STACK_NONE;
-  struct lifespan_thread *thread = lifespan_enter();
-  if (!thread) return LIFESPAN_STACK_NONE;
-  uint32_t id = LIFESPAN_CALLER_STACK(thread);
-  lifespan_leave(thread);
-  return id;
-}
-
 #endif

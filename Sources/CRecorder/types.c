@@ -190,8 +190,7 @@ static uint64_t make(struct lifespan_thread *thread, const void *metadata, uintp
   }
 }
 
-struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, const void *object, uintptr_t caller) {
-  (void)object;
+struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller) {
   uint64_t value = find((uint64_t)metadata);
   if (UNLIKELY(value & KEYED_BY_CALLER)) value = find(closure_key(metadata, caller));
   if (UNLIKELY(!value)) value = make(thread, metadata, caller);

@@ -1,11 +1,9 @@
 // Length and shape of x86-64 instructions in 64-bit mode: legacy, REX, VEX, EVEX and XOP encodings. Called by the gap
-// scan (rows_gap.c) at start, and through lifespan_instruction_length by whoever places a detour. Tables, no state.
+// scan (rows_gap.c) and by the detours (detour_x86_64.c), at the start. Tables, no state.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
 #include "unwind_instruction.h"
-
-#include "unwind.h"
 
 // What follows an opcode byte.
 enum follow {
@@ -203,11 +201,6 @@ bool unwind_decode(const uint8_t *p, size_t room, struct unwind_instruction *out
   if (c.at > c.room) return false;
   out->length = (uint8_t)c.at;
   return true;
-}
-
-unsigned lifespan_instruction_length(const uint8_t *p) {
-  struct unwind_instruction instruction;
-  return unwind_decode(p, 15, &instruction) ? instruction.length : 0;
 }
 
 #endif
