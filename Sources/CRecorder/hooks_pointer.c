@@ -20,7 +20,6 @@ static const uint8_t adapter_code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x50, 0x48,
 #pragma GCC visibility push(hidden)
 extern void *lifespan_original_allocObject;
 extern char lifespan_hook_allocObject[];
-bool lifespan_pointers_start(void);
 #pragma GCC visibility pop
 
 static void *(**retain_pointer)(void *);
@@ -43,7 +42,6 @@ bool lifespan_pointers_start(void) {
 }
 
 #else
-bool lifespan_pointers_start(void);
 bool lifespan_pointers_start(void) { return false; }
 #endif
 

@@ -66,7 +66,9 @@ struct lifespan_local {
   volatile uint32_t inside; // our own code runs: hooks pass on
 };
 extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
-#define LIFESPAN_NAMING 2u // `inside` while the runtime names a type for us: what it allocates is nobody's event
+// Values of `inside` beside 1:
+#define LIFESPAN_NAMING 2u  // the runtime names a type for us: what it allocates is nobody's event
+#define LIFESPAN_TESTING 3u // the self-test of the hooks: events are counted, not recorded
 
 // Enters our code: the thread's state, or NULL when hooks must pass on (off, inside already (counted), no ring to be had). Everything between
 // enter and leave is ours: no original function runs there.
@@ -157,7 +159,11 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 // ---- Hooks (hooks.c, detour_*.c) --------------------------------------------------------------------------------------
 // Installs all hooks of the table. False: none; the reason is written to map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
-bool lifespan_hooks_fall_back(void); // to pointer mode; false: not possible here
+bool lifespan_hooks_fall_back(void); // to pointer mode, which is partial; false: not possible here
+bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_pointer.c); false: not this runtime, nothing set
+// The capture is partial, with the reason "what: why". The first reason stands.
+void lifespan_say_partial(const char *what, const char *why);
+
 // ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
 // Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.
 void *lifespan_symbol(const char *name);

@@ -84,11 +84,11 @@ static void fill_header(struct lifespan_map *map) {
   map->program[length > 0 ? length : 0] = 0;
 }
 
-static void say_partial(const char *why) {
+void lifespan_say_partial(const char *what, const char *why) {
   struct lifespan_map *map = lifespan_process.map;
   if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return;
   atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
-  snprintf(map->capture_reason, sizeof map->capture_reason, "%s", why);
+  snprintf(map->capture_reason, sizeof map->capture_reason, "%s: %s", what, why);
 }
 
 static bool prepare_tables(void) {
@@ -99,11 +99,8 @@ static bool prepare_tables(void) {
 static void test_hooks(void) {
   bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
   if (lifespan_self_test(refcounts)) return;
-  if (!lifespan_self_test_counts.births && lifespan_hooks_fall_back() && lifespan_self_test(refcounts)) {
-    atomic_store(&lifespan_process.map->capture, LIFESPAN_CAPTURE_PARTIAL);
-    return;
-  }
-  say_partial("the self-test did not see its own object");
+  if (!lifespan_self_test_counts.births && lifespan_hooks_fall_back() && lifespan_self_test(refcounts)) return;
+  lifespan_say_partial("self-test", "its own object was not seen");
 }
 
 enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, bool (*on_full)(void *), void *context) {
@@ -126,7 +123,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
   if (map->options.unwind == LIFESPAN_UNWIND_LIBUNWIND || map->options.check_every) {
     const char *why = lifespan_reference_start();
     if (why && map->options.unwind == LIFESPAN_UNWIND_LIBUNWIND) {
-      say_partial(why);
+      lifespan_say_partial("--unwind libunwind", why);
       lifespan_process.unwind = LIFESPAN_UNWIND_AUTO;
     }
   }

@@ -10,12 +10,10 @@
 
 #include "runtime_layout.h"
 
-#define TESTING 3u // lifespan_local.inside while the self-test runs
-
 struct lifespan_self_test lifespan_self_test_counts;
 
 static inline bool testing(uint32_t *counter) {
-  if (LIKELY(lifespan_local.inside != TESTING)) return false;
+  if (LIKELY(lifespan_local.inside != LIFESPAN_TESTING)) return false;
   ++*counter;
   return true;
 }
@@ -115,7 +113,7 @@ static bool is_event(const void *address) {
 
 void lifespan_record_free(const void *address) {
   if (!address || !lifespan_on() || !is_event(address)) return;
-  if (UNLIKELY(lifespan_local.inside == TESTING)) return;
+  if (UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   if (lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_DEATH)) {
