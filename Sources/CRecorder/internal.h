@@ -1,4 +1,9 @@
-// What the recorder's files share: the on/off word, the thread state, the clock. Included by CRecorder's own files only.
+// What the recorder's files share: the on/off word, the thread state, the clock, and the functions between its files.
+// Included by CRecorder's own files only.
+//
+// Unless a line says otherwise: what takes a thread state runs in hooks, on that thread, between enter and leave; it
+// allocates nothing but mmap'ed pages of our own, and a record that cannot be written is lost and counted in the ring.
+// `…_start` functions run once, at the start, outside hooks; false: no memory.
 #ifndef LIFESPAN_INTERNAL_H
 #define LIFESPAN_INTERNAL_H
 
@@ -128,7 +133,7 @@ static inline void lifespan_ring_publish(struct lifespan_thread *thread, unsigne
   thread->head += cells;
   atomic_store_explicit(&thread->ring->head, thread->head, memory_order_release);
 }
-// A record of two leading cells at most and `length` bytes of text after `fixed` cells. Truncates at 255 cells.
+// A record of `fixed_cells` leading cells, then `length` bytes of text, cut where 255 cells are full. False: lost, counted.
 bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_cell *fixed, unsigned fixed_cells, const char *text, size_t length,
                         enum lifespan_loss loss);
 void lifespan_ring_bind(struct lifespan_thread *thread); // after the slot was claimed
@@ -157,7 +162,8 @@ uint64_t lifespan_task_id(const void *task);
 void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 
 // ---- Hooks (hooks.c, detour_*.c) --------------------------------------------------------------------------------------
-// Installs all hooks of the table. False: none; the reason is written to map->capture_reason.
+// All of them outside hooks, one thread at a time.
+// Installs the hooks of the table that are wanted and not there yet. False: none; the reason is in map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
 bool lifespan_hooks_fall_back(void); // to pointer mode, which is partial; false: not possible here
 bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_pointer.c); false: not this runtime, nothing set
@@ -165,7 +171,8 @@ bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_point
 void lifespan_say_partial(const char *what, const char *why);
 
 // ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
-// Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.
+// Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table (once
+// lifespan_recorder_runtime has read that). Any thread. NULL: not found.
 void *lifespan_symbol(const char *name);
 #pragma GCC visibility pop
 #endif

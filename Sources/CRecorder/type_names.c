@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-// Takes private discriminators off: "(unknown context at $7f…)." and "(Name in _HASH)". Returns the length in `plain`.
+// Takes private discriminators off as swift_getTypeName writes them: "(unknown context at $7f…).". (The demangler's form,
+// "(Name in _HASH)", is for LifespanAnalysis.) Returns the length in `plain`.
 size_t lifespan_plain_name(const char *name, size_t length, char *plain, size_t room) {
   static const char unknown[] = "(unknown context at $";
   size_t out = 0;

@@ -1,4 +1,4 @@
-// The recorder's interface to the two doors: the preload library (CMallocHooks) and the linked library (Lifespan).
+// The recorder's interface to the two doors: the preload library (CMallocHooks) and the linked library (CLinkedDoor).
 #ifndef LIFESPAN_RECORDER_H
 #define LIFESPAN_RECORDER_H
 

@@ -4,7 +4,7 @@
 // command or, in the linked door, in the same process. Plain data and inline arithmetic only; no allocation, no locks.
 // Everything here is hostile input for the reader: it checks every offset, count and length before use.
 //
-//   offset 0                 struct lifespan_map            one page
+//   offset 0                 struct lifespan_map            two pages
 //   LIFESPAN_REQUEST_OFFSET  struct lifespan_request        questions from the program to the recording command
 //   LIFESPAN_RINGS_OFFSET    struct lifespan_ring[LIFESPAN_RING_SLOTS]
 //   LIFESPAN_DATA_OFFSET     ring buffers, handed out by map->next_free up to map->allocated
@@ -98,7 +98,7 @@ enum lifespan_object_kind {
   LIFESPAN_KIND_TOKEN = 11, // Allocations.Token: a value, not a heap object
 };
 
-// Type flags.
+// Flags of a type's record.
 #define LIFESPAN_TYPE_TRACKED 1u // conforms to Tracked, or was tracked by name: refcounts are recorded
 
 // Flavours of retain and release.
@@ -213,7 +213,7 @@ _Static_assert(sizeof(struct lifespan_map) <= 8192, "header");
 
 // ---- Request slot: the linked library under `lifespan record` asks the command -------------------------------------
 // Asker (one at a time, its own lock): writes op/length/data, state POSTED, adds 1 to consumer_wake and wakes. Consumer: runs a drain
-// round, writes the answer, state ANSWERED. Asker takes it and stores IDLE. Payloads: lifespan_query.h of CDrain.
+// round, writes the answer, state ANSWERED. Asker takes it and stores IDLE. Payloads: "Questions" in lifespan_drain.h.
 enum lifespan_request_state { LIFESPAN_REQUEST_IDLE = 0, LIFESPAN_REQUEST_POSTED = 1, LIFESPAN_REQUEST_ANSWERED = 2 };
 #define LIFESPAN_REQUEST_BYTES (LIFESPAN_RINGS_OFFSET - LIFESPAN_REQUEST_OFFSET - 64)
 struct lifespan_request {
