@@ -1,4 +1,5 @@
 // `lifespan list`: the recordings that run now.
+import LifespanReport
 
 enum ListCommand {
   static let spec = CommandSpec(
@@ -42,8 +43,8 @@ enum ListCommand {
     let tenths = status.elapsedNanoseconds / 100_000_000
     let state = status.trace == nil ? "waiting" : status.recording ? "recording" : "paused"
     return [
-      String(status.pid), "\(tenths / 10).\(tenths % 10) s", ClosingLine.grouped(status.events),
-      ClosingLine.grouped(status.living), ClosingLine.grouped(status.lost), state,
+      String(status.pid), "\(tenths / 10).\(tenths % 10) s", Units.count(status.events),
+      Units.count(status.living), Units.count(status.lost), state,
       status.trace?.split(separator: "/").last.map(String.init) ?? "-", status.program,
     ]
   }

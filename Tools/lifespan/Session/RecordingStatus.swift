@@ -1,5 +1,5 @@
-// What a running recording says of itself: one line of JSON in the answer to STATUS. Written by SessionServer, read by the
-// clients, printed by `list --json`.
+// What a running recording says of itself: one line of JSON in the answer to STATUS. Made by RecordSession, read by
+// RunningRecording, printed by `list`.
 
 import Foundation
 
