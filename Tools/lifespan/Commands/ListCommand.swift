@@ -6,23 +6,26 @@ enum ListCommand {
     name: "list", usage: "[--json]", summary: "recordings that run now", operands: .count(0...0),
     options: [.json], run: run)
 
-  /// The document of `list --json`.
-  private struct Document: Encodable {
-    let format = 1
-    let recordings: [RecordingStatus]
-  }
-
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let running = RunningRecording.all().map(\.status)
     if arguments.has("--json") {
-      guard let text = RecordingStatus.encode(Document(recordings: running)) else { return .unusable }
-      StandardStreams.printLine(text)
+      StandardStreams.printLine(
+        JSONValue.pairs(["format": .integer(1), "recordings": .array(running.map(json))]).text)
     } else if running.isEmpty {
       StandardStreams.printLine("no recording runs")
     } else {
       StandardStreams.printLine(table(running).joined(separator: "\n"))
     }
     return .success
+  }
+
+  private static func json(_ status: RecordingStatus) -> JSONValue {
+    .pairs([
+      "pid": .integer(Int64(status.pid)), "record_pid": .integer(Int64(status.recordPID)),
+      "program": .string(status.program), "elapsed_ns": .unsigned(status.elapsedNanoseconds),
+      "events": .unsigned(status.events), "living": .unsigned(status.living), "lost": .unsigned(status.lost),
+      "recording": .bool(status.recording), "trace": .optional(status.trace),
+    ])
   }
 
   private static func table(_ running: [RecordingStatus]) -> [String] {
