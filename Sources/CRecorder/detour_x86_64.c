@@ -1,6 +1,6 @@
 // Detours for x86-64. Called by hooks.c at the start of a recording.
 //
-//   one thread      E9 rel32 over the first five bytes, in one eight-byte store
+//   one thread      E9 rel32 over the first five bytes, in one eight-byte store where the entry is aligned
 //   threads run     E9 over the first byte alone; the four bytes behind it stay and *are* the jump's distance, so an island is mapped where they
 //                   point. A thread stopped inside the entry finds its bytes unchanged. Refused where that place is taken.
 //
