@@ -79,3 +79,12 @@ def freed_behind(bench):
         after["persistent_count"] == before["persistent_count"],
         f"{after['persistent_count']} NSURL objects live, all were freed",
     )
+
+
+@behaviour("events are stamped by the processor's counter where the kernel's own clock is that counter")
+def clock(bench):
+    with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as file:
+        counter = file.read().strip() == "tsc"
+    recording = bench.same([bench.program("unowned.swift")])
+    header = bench.command("dump", recording.trace).out.split("\n", 1)[0]
+    expect(("time stamp counter" in header) == counter, f"the kernel's clock is the counter: {counter}; {header}")
