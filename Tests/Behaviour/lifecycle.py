@@ -65,3 +65,11 @@ def first_process(bench):
     from recording import Recording
 
     Recording(bench, trace, result, []).tells()
+
+
+@behaviour("a program executes another from a thread with the smallest of stacks")
+def execute_in_little_room(bench):
+    program = bench.program("narrow.swift")
+    expect(bench.run([program, "exec", "16384", "/bin/true"]).status == 0, "plain: not executed")
+    bench.same([program, "exec", "16384", "/bin/true"], stderr=False)
+    bench.same([program, "exec", "16384", "/nowhere"]).tells()
