@@ -73,3 +73,11 @@ def execute_in_little_room(bench):
     expect(bench.run([program, "exec", "16384", "/bin/true"]).status == 0, "plain: not executed")
     bench.same([program, "exec", "16384", "/bin/true"], stderr=False)
     bench.same([program, "exec", "16384", "/nowhere"]).tells()
+
+
+@behaviour("types are named on threads with the smallest of stacks")
+def name_in_little_room(bench):
+    program = bench.program("narrow.swift")
+    for size in (16384, 24576, 65536):
+        recording = bench.same([program, "stack", str(size)]).is_complete()
+        recording.has_living("Program.Holder<", 1)
