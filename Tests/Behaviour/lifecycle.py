@@ -81,3 +81,8 @@ def name_in_little_room(bench):
     for size in (16384, 24576, 65536):
         recording = bench.same([program, "stack", str(size)]).is_complete()
         recording.has_living("Program.Holder<", 1)
+
+
+@behaviour("a block that the program can no longer read is freed as it is plain")
+def unreadable(bench):
+    bench.same([bench.program("narrow.swift"), "unreadable"]).is_complete().tells()
