@@ -86,3 +86,13 @@ def name_in_little_room(bench):
 @behaviour("a block that the program can no longer read is freed as it is plain")
 def unreadable(bench):
     bench.same([bench.program("narrow.swift"), "unreadable"]).is_complete().tells()
+
+
+@behaviour("threads that come and go in another pid namespace are counted exactly")
+def pid_namespace(bench):
+    enter = ["unshare", "--pid", "--fork", "--kill-child"]
+    allowed = subprocess.run([*enter, "true"], capture_output=True, text=True)
+    if allowed.returncode != 0:
+        raise Skip(f"this machine allows no pid namespace: {allowed.stderr.strip()}")
+    for _ in range(5):
+        bench.same([*enter, bench.program("narrow.swift"), "waves", "100", "18"]).is_complete().tells()
