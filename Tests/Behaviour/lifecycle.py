@@ -96,3 +96,10 @@ def pid_namespace(bench):
         raise Skip(f"this machine allows no pid namespace: {allowed.stderr.strip()}")
     for _ in range(5):
         bench.same([*enter, bench.program("narrow.swift"), "waves", "100", "18"]).is_complete().tells()
+
+
+@behaviour("a limit of the size of files that stops the recording lets the program be")
+def file_size(bench):
+    words, _ = bench.record_words(bench.steps(f"{WORK} exit 5"))
+    result = bench.run(["bash", "-c", 'ulimit -f 10; exec "$@"', "bash", *words])
+    expect(result.status == 5, f"exit status {result.status}, plain 5: {result.err[-200:]!r}")

@@ -45,8 +45,9 @@ int session_signals(void *before, size_t before_size) {
   const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&set, own[i]);
   if (sigprocmask(SIG_BLOCK, &set, before) != 0) return -errno;
-  // EPIPE is told by write.
+  // EPIPE and EFBIG are told by write: these two are for whoever wrote, and not the program's.
   sigdelset(&set, SIGPIPE);
+  sigdelset(&set, SIGXFSZ);
   int descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   return descriptor < 0 ? -errno : descriptor;
 }
