@@ -1,5 +1,5 @@
 // exec in the recorded process: the next image gets our variables back, so that it is recorded in a new trace. Children do not: they are told apart by
-// the process id (also after vfork). Async-signal-safe, as exec is: no allocation, the new environment lies on the stack.
+// the process id (also after vfork). Async-signal-safe, as exec is: no malloc.
 
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lifespan_recorder.h"
@@ -29,20 +30,27 @@ static size_t count(char *const strings[]) {
   return n;
 }
 
-#define PRELOAD_ROOM (sizeof(((struct lifespan_preload_environment *)0)->preload) + 8192)
+// The new environment, in pages of its own: exec may be called on a small stack. NULL: no memory, and the next image is not recorded.
+struct pages {
+  void *start;
+  size_t bytes;
+};
 
-// Writes the new environment into `out` (room for count + 3) and `preload`.
-static void build(char *const envp[], char **out, char *preload) {
+static char **build(char *const envp[], struct pages *pages) {
   const struct lifespan_preload_environment *saved = lifespan_preload_saved();
-  size_t n = 0;
   const char *theirs = "";
-  for (size_t i = 0; envp && envp[i]; i++) {
+  for (size_t i = 0; envp && envp[i]; i++)
     if (!strncmp(envp[i], "LD_PRELOAD=", 11)) theirs = envp[i] + 11;
-    else if (strncmp(envp[i], "LIFESPAN_SESSION=", 17)) out[n++] = envp[i];
-  }
   const char *ours_end = strchr(saved->preload, ':');
   size_t ours = ours_end ? (size_t)(ours_end - saved->preload) : strlen(saved->preload), more = strlen(theirs);
-  if (ours + more + 2 > PRELOAD_ROOM) more = 0;
+  size_t strings = (count(envp) + 3) * sizeof(char *);
+  pages->bytes = strings + ours + 1 + more + 1;
+  pages->start = mmap(NULL, pages->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages->start == MAP_FAILED) return NULL;
+  char **out = pages->start, *preload = (char *)pages->start + strings;
+  size_t n = 0;
+  for (size_t i = 0; envp && envp[i]; i++)
+    if (strncmp(envp[i], "LD_PRELOAD=", 11) && strncmp(envp[i], "LIFESPAN_SESSION=", 17)) out[n++] = envp[i];
   memcpy(preload, saved->preload, ours);
   if (more) preload[ours++] = ':';
   memcpy(preload + ours, theirs, more);
@@ -50,6 +58,7 @@ static void build(char *const envp[], char **out, char *preload) {
   out[n++] = preload;
   out[n++] = (char *)saved->session;
   out[n] = NULL;
+  return out;
 }
 
 // The functions behind ours, looked up before the program runs: exec may be called where dlsym may not (after fork, in a signal handler).
@@ -63,17 +72,20 @@ __attribute__((constructor(101))) static void look_up(void) {
   next_fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
 }
 
-#define WITH_OURS(envp)                                                               \
-  char **ours = (char **)(envp);                                                      \
-  if (is_recorded_process()) {                                                        \
-    ours = alloca((count(envp) + 3) * sizeof *ours);                                  \
-    build((envp), ours, alloca(PRELOAD_ROOM));                                        \
-  }
+// Calls NEXT, an exec with the environment `ours`.
+#define EXEC_WITH_OURS(envp, NEXT)                                                    \
+  struct pages pages;                                                                 \
+  char **made = is_recorded_process() ? build((envp), &pages) : NULL;                 \
+  char *const *ours = made ? made : (envp);                                           \
+  int result = (NEXT);                                                                \
+  int failure = errno;                                                                \
+  if (made) munmap(pages.start, pages.bytes);                                         \
+  errno = failure;                                                                    \
+  return result;
 
 static int execute(exec_function next, const char *path, char *const argv[], char *const envp[]) {
   if (!next) return errno = ENOSYS, -1; // another library's constructor runs an exec before ours has run
-  WITH_OURS(envp);
-  return next(path, argv, ours);
+  EXEC_WITH_OURS(envp, next(path, argv, ours))
 }
 
 EXPORTED int execve(const char *path, char *const argv[], char *const envp[]) { return execute(next_execve, path, argv, envp); }
@@ -83,8 +95,7 @@ EXPORTED int execvpe(const char *file, char *const argv[], char *const envp[]) {
 
 EXPORTED int fexecve(int descriptor, char *const argv[], char *const envp[]) {
   if (!next_fexecve) return errno = ENOSYS, -1;
-  WITH_OURS(envp);
-  return next_fexecve(descriptor, argv, ours);
+  EXEC_WITH_OURS(envp, next_fexecve(descriptor, argv, ours))
 }
 
 // The list forms: the arguments are gathered on the stack.

@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/mman.h>
 
 #include "internal.h"
 #include "levels.h"
@@ -27,11 +28,52 @@ static struct lifespan_levels levels = {.first_log2 = 12, .slot_bytes = sizeof(s
 static _Atomic uint32_t next_type = 1;
 static struct swift_type_name (*get_type_name)(const void *metadata, bool qualified);
 
-static struct swift_type_name name_of(const void *metadata) {
+// The runtime's naming recurses with the depth of a type: on a small stack it gets one of our own.
+#define NAMING_STACK (1u << 20)
+#define NAMING_NEEDS (256u << 10)
+
+#if defined(__x86_64__)
+// Calls get_type_name with its frames below `top`.
+static __attribute__((noinline)) struct swift_type_name name_below(char *top, const void *metadata) {
+  struct swift_type_name name;
+  uint64_t qualified = 1;
+  __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                   "movq %[top], %%rsp\n\t"
+                   "call *%[function]\n\t"
+                   "movq %%rbx, %%rsp"
+                   : "=a"(name.data), "=d"(name.length), "+D"(metadata), "+S"(qualified)
+                   : [top] "r"(top), [function] "r"(get_type_name)
+                   : "rbx", "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                     "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
+  return name;
+}
+
+static bool stack_is_small(const struct lifespan_thread *thread) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  return here < thread->walk.lo || here >= thread->walk.hi || here - thread->walk.lo < NAMING_NEEDS; // a coroutine's: not known
+}
+
+static struct swift_type_name runtime_name(const struct lifespan_thread *thread, const void *metadata) {
+  if (LIKELY(!stack_is_small(thread))) return get_type_name(metadata, true);
+  char *stack = mmap(NULL, NAMING_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return get_type_name(metadata, true);
+  mprotect(stack, 4096, PROT_NONE);
+  struct swift_type_name name = name_below(stack + NAMING_STACK, metadata);
+  munmap(stack, NAMING_STACK);
+  return name;
+}
+#else
+static struct swift_type_name runtime_name(const struct lifespan_thread *thread, const void *metadata) {
+  (void)thread;
+  return get_type_name(metadata, true);
+}
+#endif
+
+static struct swift_type_name name_of(const struct lifespan_thread *thread, const void *metadata) {
   uint32_t was = lifespan_local.inside;
   lifespan_local.inside = LIFESPAN_NAMING;
   __asm__ volatile("" ::: "memory");
-  struct swift_type_name name = get_type_name(metadata, true);
+  struct swift_type_name name = runtime_name(thread, metadata);
   __asm__ volatile("" ::: "memory");
   lifespan_local.inside = was;
   return name;
@@ -134,7 +176,7 @@ static uint32_t superclass_of(struct lifespan_thread *thread, const void *metada
 static uint64_t make_class(struct lifespan_thread *thread, const void *metadata, unsigned depth) {
   if (!swift_class_descriptor(metadata) || !get_type_name) return IGNORED | (1ull << 32); // the runtime would crash naming it
   struct description type = {.metadata = metadata, .superclass = superclass_of(thread, metadata, depth)};
-  struct swift_type_name name = name_of(metadata);
+  struct swift_type_name name = name_of(thread, metadata);
   bool tracked = lifespan_is_tracked(metadata);
   type.kind = lifespan_class_kind(name.data, name.length);
   type.instance_size = swift_class_instance_size(metadata);
@@ -153,7 +195,7 @@ static uint64_t make_box(struct lifespan_thread *thread, const void *metadata) {
   memcpy(text, "box of ", length);
   const void *content = swift_metadata_kind(metadata) == SWIFT_KIND_ERROR_OBJECT ? NULL : swift_box_content(metadata);
   struct swift_type_name name = {"Swift.Error", 11};
-  if (content && get_type_name) name = name_of(content);
+  if (content && get_type_name) name = name_of(thread, content);
   size_t part = name.length < NAME_ROOM - length ? name.length : NAME_ROOM - length;
   memcpy(text + length, name.data, part);
   struct description type = {.metadata = metadata, .kind = LIFESPAN_KIND_BOX};
@@ -226,7 +268,7 @@ void lifespan_types_retrack(void) {
       uint64_t key = atomic_load(&slots[i].key), value = atomic_load(&slots[i].value);
       bool is_class = key && !(key >> 63) && value && !(value & (KEYED_BY_CALLER | TRACKED | NAMED));
       if (!is_class || !swift_metadata_is_class((const void *)key) || !lifespan_is_tracked((const void *)key)) continue;
-      struct swift_type_name name = name_of((const void *)key);
+      struct swift_type_name name = name_of(thread, (const void *)key);
       if (!allowed(thread, name.data, name.length)) continue;
       atomic_store(&slots[i].value, (value & ~IGNORED) | TRACKED);
     }

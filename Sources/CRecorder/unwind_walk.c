@@ -170,8 +170,8 @@ static unsigned put_plain(struct lifespan_walk *w, const uint64_t *innermost_fir
     same = same && i < w->count && w->pcs[i] == pc;
     kept += same;
     w->pcs[i] = pc;
-    frames_of(w)[i] = (struct frame){0};
   }
+  memset(frames_of(w), 0, count * sizeof(struct frame)); // the addresses may have stood there
   w->count = count;
   w->kept = kept;
   w->end = end;
@@ -180,7 +180,7 @@ static unsigned put_plain(struct lifespan_walk *w, const uint64_t *innermost_fir
 
 static __attribute__((noinline)) unsigned walk_by_reference(struct lifespan_walk *w, uintptr_t pc, uintptr_t sp,
                                                             uintptr_t fp, uint32_t depth) {
-  uint64_t pcs[ROOM];
+  uint64_t *pcs = w->opaque; // not needed in this mode, and a thread may have a small stack
   uint32_t end = LIFESPAN_END_NO_ROW;
   unsigned count = unwind_by_reference(w, pc, sp, fp, NULL, pcs, depth, &end);
   return put_plain(w, pcs, count, end);

@@ -65,3 +65,41 @@ def first_process(bench):
     from recording import Recording
 
     Recording(bench, trace, result, []).tells()
+
+
+@behaviour("a program executes another from a thread with the smallest of stacks")
+def execute_in_little_room(bench):
+    program = bench.program("narrow.swift")
+    expect(bench.run([program, "exec", "16384", "/bin/true"]).status == 0, "plain: not executed")
+    bench.same([program, "exec", "16384", "/bin/true"], stderr=False)
+    bench.same([program, "exec", "16384", "/nowhere"]).tells()
+
+
+@behaviour("types are named on threads with the smallest of stacks")
+def name_in_little_room(bench):
+    program = bench.program("narrow.swift")
+    for size in (16384, 24576, 65536):
+        recording = bench.same([program, "stack", str(size)]).is_complete()
+        recording.has_living("Program.Holder<", 1)
+
+
+@behaviour("a block that the program can no longer read is freed as it is plain")
+def unreadable(bench):
+    bench.same([bench.program("narrow.swift"), "unreadable"]).is_complete().tells()
+
+
+@behaviour("threads that come and go in another pid namespace are counted exactly")
+def pid_namespace(bench):
+    enter = ["unshare", "--pid", "--fork", "--kill-child"]
+    allowed = subprocess.run([*enter, "true"], capture_output=True, text=True)
+    if allowed.returncode != 0:
+        raise Skip(f"this machine allows no pid namespace: {allowed.stderr.strip()}")
+    for _ in range(5):
+        bench.same([*enter, bench.program("narrow.swift"), "waves", "100", "18"]).is_complete().tells()
+
+
+@behaviour("a limit of the size of files that stops the recording lets the program be")
+def file_size(bench):
+    words, _ = bench.record_words(bench.steps(f"{WORK} exit 5"))
+    result = bench.run(["bash", "-c", 'ulimit -f 10; exec "$@"', "bash", *words])
+    expect(result.status == 5, f"exit status {result.status}, plain 5: {result.err[-200:]!r}")

@@ -62,6 +62,13 @@ class Recording:
         got = row["total_count"], row["persistent_count"]
         expect(got == (total, living), f"stats: {name}: (total, living) is {got}, truth {(total, living)}")
 
+    def has_living(self, prefix, count):
+        """So many objects live of the types whose names begin like this."""
+        if not self.trace:
+            return
+        got = sum(r["persistent_count"] for r in self.stats()["rows"] if plain_name(r["type"]).startswith(prefix))
+        expect(got == count, f"stats: {got} objects of {prefix}… live, not {count}")
+
     def is_complete(self):
         if not self.trace:
             return self

@@ -29,6 +29,11 @@ def descriptors(bench):
     in_every_mode(bench, [program, bench.folder])
 
 
+@behaviour("a thread with the smallest of stacks allocates, with every --unwind mode")
+def small_stack(bench):
+    in_every_mode(bench, [bench.program("narrow.swift"), "stack", "16384"])
+
+
 @behaviour("C++ exceptions are unwound by the program's own unwinder")
 def exceptions(bench):
     bench.unrecorded([bench.program("exceptions.cpp")], ["swift"])

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -16,6 +17,14 @@
 int session_pidfd(pid_t pid) {
   long descriptor = syscall(SYS_pidfd_open, pid, 0u);
   return descriptor < 0 ? -errno : (int)descriptor;
+}
+
+bool session_shares_pids(pid_t pid) {
+  char path[64];
+  struct stat own, theirs;
+  snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+  if (stat("/proc/self/ns/pid", &own) != 0 || stat(path, &theirs) != 0) return false;
+  return own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
 }
 
 int session_rename_new(const char *from, const char *to) {
@@ -36,8 +45,9 @@ int session_signals(void *before, size_t before_size) {
   const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&set, own[i]);
   if (sigprocmask(SIG_BLOCK, &set, before) != 0) return -errno;
-  // EPIPE is told by write.
+  // EPIPE and EFBIG are told by write: these two are for whoever wrote, and not the program's.
   sigdelset(&set, SIGPIPE);
+  sigdelset(&set, SIGXFSZ);
   int descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   return descriptor < 0 ? -errno : descriptor;
 }

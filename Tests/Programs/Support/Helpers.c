@@ -3,8 +3,12 @@
 #include "Helpers.h"
 
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct call {
@@ -39,3 +43,33 @@ void count_signal(int signal) {
 }
 
 int counted_signals(void) { return counted; }
+
+static void run_on_small_stack(long bytes, void *(*start)(void *), void *context) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  if (pthread_attr_setstacksize(&attributes, (size_t)bytes) || pthread_create(&thread, &attributes, start, context)) abort();
+  pthread_join(thread, NULL);
+}
+
+static void *call_inside(void *context) {
+  (*(void (**)(void))context)();
+  return NULL;
+}
+
+void on_small_stack(long bytes, void (*inside)(void)) { run_on_small_stack(bytes, call_inside, &inside); }
+
+static void *execute(void *path) {
+  char *arguments[] = {path, NULL};
+  execv(path, arguments);
+  return NULL;
+}
+
+void execute_on_small_stack(long bytes, const char *path) { run_on_small_stack(bytes, execute, (void *)path); }
+
+void free_without_access(void) {
+  size_t page = 4096, bytes = 256 * page;
+  char *block = aligned_alloc(page, bytes);
+  if (!block || mprotect(memset(block, 1, bytes), page, PROT_NONE)) abort();
+  free(block);
+}

@@ -11,5 +11,10 @@ pid_t plain_fork(void);
 // Installs a handler that counts the signal (sigaction, no SA_RESTART) and the count so far.
 void count_signal(int signal);
 int counted_signals(void);
+// Calls `inside` on a thread with a stack of `bytes`; or executes a program there, without arguments.
+void on_small_stack(long bytes, void (*inside)(void));
+void execute_on_small_stack(long bytes, const char *path);
+// Frees a large block after all access to its first page was taken away. The allocator's own word lies before it.
+void free_without_access(void);
 
 #endif

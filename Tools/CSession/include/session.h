@@ -57,6 +57,8 @@ int session_connect(const char *path, int milliseconds);
 
 // A descriptor that becomes readable when the process ends, or -errno (-ESRCH: it is gone).
 int session_pidfd(pid_t pid);
+// Whether that process counts processes and threads as we do (the same pid namespace). False where the system does not tell.
+bool session_shares_pids(pid_t pid);
 // Renames without replacing. Returns 0 or -errno (-EEXIST: the name is taken).
 int session_rename_new(const char *from, const char *to);
 // Blocks all signals but those of a broken program in this thread; *before is the mask as it was. Returns a signalfd or -errno.

@@ -41,7 +41,8 @@ final class Recording {
     wanted.ticks_per_unit = options.exactTime ? 1 : 1024
     // Asked for by Allocations.history in a program that links the library.
     wanted.history_events = 65_536
-    wanted.process_tid_check = 1
+    // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
+    wanted.process_tid_check = session_shares_pids(pid) ? 1 : 0
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
       session_map_close(made, mapping)
