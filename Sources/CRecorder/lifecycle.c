@@ -119,7 +119,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
   atomic_store(&map->capture, LIFESPAN_CAPTURE_COMPLETE);
   lifespan_tasks_start();
   atomic_store_explicit(&map->state, LIFESPAN_PROGRAM_RUNNING, memory_order_release);
-  lifespan_images_start(map->door == LIFESPAN_DOOR_PRELOAD, image_changed, NULL);
+  lifespan_images_start(true, image_changed, NULL);
   if (map->options.unwind == LIFESPAN_UNWIND_LIBUNWIND || map->options.check_every) {
     const char *why = lifespan_reference_start();
     if (why && map->options.unwind == LIFESPAN_UNWIND_LIBUNWIND) {
