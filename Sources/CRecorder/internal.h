@@ -144,6 +144,8 @@ struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, cons
 struct lifespan_type lifespan_type_known(const void *metadata);
 // A pseudo type by name (tasks, tokens). In hooks.
 uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, uint32_t kind, const char *name, size_t length);
+// The image at [start, end) was unloaded, or came back: its metadata is not to be read, or is again. Gives the number of types that were seen there.
+uint32_t lifespan_types_unloaded(uintptr_t start, uintptr_t end, bool gone);
 
 // ---- Stacks (stacks.c) ----------------------------------------------------------------------------------------------
 bool lifespan_stacks_start(void);

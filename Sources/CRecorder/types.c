@@ -15,7 +15,7 @@
 #define KEYED_BY_CALLER (1ull << 62) // of a slot's value: closures, told apart by the function that makes them
 #define IGNORED (1ull << 61)
 #define TRACKED (1ull << 60)
-#define NAMED (1ull << 59) // its key is no metadata
+#define NAMED (1ull << 59) // its key is no metadata, or that of an image that was unloaded
 
 struct slot {
   _Atomic uint64_t key;   // metadata, or a mix of metadata and caller; 0 free
@@ -254,6 +254,22 @@ uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, ui
   value = id | NAMED | (left_out ? IGNORED : 0);
   insert((uint64_t)key, value);
   return unpack(value).id;
+}
+
+uint32_t lifespan_types_unloaded(uintptr_t start, uintptr_t end, bool gone) {
+  uint32_t seen = 0;
+  for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
+    struct slot *slots = lifespan_level(&levels, level, 0);
+    if (!slots) break;
+    for (uint64_t i = 0; i < 1ull << lifespan_level_log2(&levels, level); i++) {
+      uint64_t key = atomic_load_explicit(&slots[i].key, memory_order_relaxed);
+      if (key < start || key >= end) continue;
+      if (gone) atomic_fetch_or(&slots[i].value, NAMED);
+      else atomic_fetch_and(&slots[i].value, ~NAMED);
+      seen++;
+    }
+  }
+  return seen;
 }
 
 void lifespan_types_retrack(void) {
