@@ -143,10 +143,11 @@ static uint32_t publish(struct lifespan_thread *thread, const struct description
     length = 3900;
   }
   uint32_t id = atomic_fetch_add_explicit(&next_type, 1, memory_order_relaxed);
+  bool counted = lifespan_process.refcounts && type->kind != LIFESPAN_KIND_TOKEN;
   struct lifespan_cell fixed[3] = {
     {(uint64_t)type->metadata, lifespan_head_word(LIFESPAN_R_TYPE, 0, id)},
     {(uint64_t)type->superclass << 32 | type->kind, (uint64_t)type->instance_size << 32 | (uint32_t)length},
-    {type->caller, type->flags},
+    {type->caller, type->flags | (counted ? LIFESPAN_TYPE_TRACKED : 0)},
   };
   return lifespan_ring_text(thread, fixed, 3, name, length, LIFESPAN_LOSS_OTHER) ? id : 0;
 }

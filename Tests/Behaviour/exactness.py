@@ -79,3 +79,11 @@ def freed_behind(bench):
         after["persistent_count"] == before["persistent_count"],
         f"{after['persistent_count']} NSURL objects live, all were freed",
     )
+
+
+@behaviour("with --events refcounts the history of any object is complete, and says so")
+def refcounts(bench):
+    recording = bench.same(bench.steps("make First 3"), options=["--events", "refcounts"]).tells()
+    bench.needs_recorder()
+    serial = recording.ask("objects", "--type", "Program.First")["objects"][0]["serial"]
+    expect(recording.ask("history", f"@{serial}")["refcounts_recorded"], "history: refcounts are said not to be recorded")

@@ -99,7 +99,7 @@ enum lifespan_object_kind {
 };
 
 // Type flags.
-#define LIFESPAN_TYPE_TRACKED 1u // conforms to Tracked, or was tracked by name: refcounts are recorded
+#define LIFESPAN_TYPE_TRACKED 1u // refcounts are recorded: of all types, or it conforms to Tracked, or was tracked by name
 #define LIFESPAN_TYPE_IGNORED 2u // a rule leaves it out; never on an event
 
 // Flavours of retain and release.
