@@ -36,7 +36,7 @@ void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_typ
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->metadata);
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->instance_size);
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->caller);
-  drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->flags & LIFESPAN_TYPE_TRACKED);
+  drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->flags);
   drain_row_string(e, LIFESPAN_CHUNK_TYPES, names ? names + type->name : NULL, type->name_length);
   drain_row_done(e, LIFESPAN_CHUNK_TYPES);
 }

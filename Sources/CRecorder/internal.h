@@ -58,7 +58,6 @@ struct lifespan_thread {
   uint64_t switch_at;          // cells below it lie in an older buffer
   uint64_t dead_beat;          // consumer_beat at which the consumer was found dead; 0 = alive
   uint64_t task;               // task id written last
-  const void *dying;           // object whose memory is about to be freed below us: its free() is no event
   uint32_t slot, number;
   uint32_t checks;             // stacks until the next comparison with the reference
   volatile uint32_t pending_mark; // a mark signal came inside a hook
@@ -150,6 +149,8 @@ struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, cons
 struct lifespan_type lifespan_type_known(const void *metadata);
 // A pseudo type by name (tasks, tokens). In hooks.
 uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, uint32_t kind, const char *name, size_t length);
+// The image at [start, end) was unloaded, or came back: its metadata is not to be read, or is again. Gives the number of types that were seen there.
+uint32_t lifespan_types_unloaded(uintptr_t start, uintptr_t end, bool gone);
 
 // ---- Stacks (stacks.c) ----------------------------------------------------------------------------------------------
 bool lifespan_stacks_start(void);

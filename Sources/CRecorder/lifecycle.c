@@ -23,11 +23,58 @@ struct lifespan_process lifespan_process;
 
 extern char __libc_single_threaded __attribute__((weak));
 
+void lifespan_say_partial(const char *what, const char *why) {
+  struct lifespan_map *map = lifespan_process.map;
+  if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return;
+  snprintf(map->capture_reason, sizeof map->capture_reason, "%s%s%s", what, *what ? ": " : "", why);
+  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
+}
+
+// ---- Images -----------------------------------------------------------------------------------------------------------------
+
+// Places of unloaded images whose types were seen. The recorder and the runtime itself know a type by the address of its metadata: another
+// image's types there go by the old ones' names. Under the lock of images.c.
+static struct {
+  uintptr_t start, end;
+  uint64_t build;
+} left[64];
+static unsigned left_count;
+
+#define ADDRESS_REUSED "a library was unloaded and another one came to its address: types of the two can't be told apart"
+
+static uint64_t build_of(const uint8_t *build_id, size_t length) {
+  uint64_t hash = 1469598103934665603ull;
+  for (size_t i = 0; i < length; i++) hash = (hash ^ build_id[i]) * 1099511628211ull;
+  return length ? hash : 0; // 0: not known
+}
+
+static void types_left(uintptr_t start, uintptr_t end, uint64_t build) {
+  if (!lifespan_types_unloaded(start, end, true)) return;
+  if (left_count == sizeof left / sizeof *left) return lifespan_say_partial("", ADDRESS_REUSED); // it may have
+  left[left_count].start = start;
+  left[left_count].end = end;
+  left[left_count++].build = build;
+}
+
+static void types_came(uintptr_t start, uintptr_t end, uint64_t build) {
+  for (unsigned i = 0; i < left_count;) {
+    if (end <= left[i].start || start >= left[i].end) {
+      i++;
+      continue;
+    }
+    if (build && build == left[i].build && start == left[i].start) lifespan_types_unloaded(start, end, false);
+    else lifespan_say_partial("", ADDRESS_REUSED);
+    left[i] = left[--left_count];
+  }
+}
+
 // The load map's changes go into the ring of whichever thread makes them.
 static void image_changed(void *context, uint32_t image_id, int op, uint32_t epoch, uintptr_t bias, uintptr_t start, uintptr_t end,
                           const uint8_t *build_id, size_t build_id_length, const char *path) {
   (void)context;
   if (!op) atomic_store(&lifespan_process.unload_epoch, epoch);
+  if (op) types_came(start, end, build_of(build_id, build_id_length));
+  else types_left(start, end, build_of(build_id, build_id_length));
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   size_t path_length = strlen(path);
@@ -82,13 +129,6 @@ static void fill_header(struct lifespan_map *map) {
   map->start_realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   ssize_t length = readlink("/proc/self/exe", map->program, sizeof map->program - 1);
   map->program[length > 0 ? length : 0] = 0;
-}
-
-void lifespan_say_partial(const char *what, const char *why) {
-  struct lifespan_map *map = lifespan_process.map;
-  if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return;
-  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
-  snprintf(map->capture_reason, sizeof map->capture_reason, "%s: %s", what, why);
 }
 
 static bool prepare_tables(void) {

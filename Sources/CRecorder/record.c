@@ -6,11 +6,10 @@
 #define _GNU_SOURCE
 #include "record.h"
 
-#include <errno.h>
 #include <malloc.h>
 
-#include "raw.h"
 #include "runtime_layout.h"
+#include "spots.h"
 
 struct lifespan_self_test lifespan_self_test_counts;
 
@@ -20,12 +19,19 @@ static inline bool testing(uint32_t *counter) {
   return true;
 }
 
-static void write_birth(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, uint32_t stack) {
+// False: lost, and so will its end be.
+static bool write_birth(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, uint32_t stack) {
   lifespan_task_note(thread);
-  if (!lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_BIRTH)) return;
+  if (!lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_BIRTH)) return false;
   lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_BIRTH, 2, (uint64_t)object));
   lifespan_ring_put(thread, 1, (uint64_t)type << 32 | stack, size & LIFESPAN_VALUE_MASK);
   lifespan_ring_publish(thread, 2);
+  return true;
+}
+
+static void born(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, struct lifespan_frame caller) {
+  uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
+  if (write_birth(thread, object, type, size, stack)) lifespan_spot_set(object, LIFESPAN_SPOT_LIVING);
 }
 
 static void write_end(struct lifespan_thread *thread, unsigned kind, const void *object, struct lifespan_frame caller) {
@@ -45,7 +51,7 @@ void lifespan_record_birth(const void *object, const void *metadata, uint64_t si
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   struct lifespan_type type = lifespan_type_at_birth(thread, metadata, caller.pc);
-  if (type.id) write_birth(thread, object, type.id, size, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
+  if (type.id) born(thread, object, type.id, size, caller);
   lifespan_leave(thread);
 }
 
@@ -58,21 +64,14 @@ static bool memory_is_kept(const void *object) {
   return unowned_count && unowned_count(object) > 1;
 }
 
-static inline bool on_own_stack(const struct lifespan_thread *thread, const void *object) {
-  return (uintptr_t)object - thread->walk.lo < thread->walk.hi - thread->walk.lo;
-}
-
 void lifespan_record_death(const void *object, struct lifespan_frame caller) {
   if (UNLIKELY(testing(&lifespan_self_test_counts.deaths))) return;
-  struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
-  if (!type.id) return; // its birth was not recorded
+  if (lifespan_spot(object) != LIFESPAN_SPOT_LIVING) return; // its birth was not recorded: too early, left out, or on a stack
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
-  if (!on_own_stack(thread, object)) {
-    bool kept = memory_is_kept(object);
-    thread->dying = kept ? NULL : object;
-    write_end(thread, kept ? LIFESPAN_R_DEINIT : LIFESPAN_R_DEATH, object, caller);
-  }
+  bool kept = memory_is_kept(object);
+  write_end(thread, kept ? LIFESPAN_R_DEINIT : LIFESPAN_R_DEATH, object, caller);
+  lifespan_spot_set(object, kept ? LIFESPAN_SPOT_KEPT : LIFESPAN_SPOT_NONE); // its free() below us is no event then
   lifespan_leave(thread);
 }
 
@@ -86,42 +85,24 @@ void lifespan_record_task_birth(const void *task, struct lifespan_frame caller) 
   bool recording = atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed);
   if (!immortal && recording) { // immortal: an async let's, inside its parent's memory
     uint32_t type = lifespan_type_named(thread, *(const void *const *)task, LIFESPAN_KIND_TASK, "Swift.Task", 10);
-    if (type) write_birth(thread, task, type, malloc_usable_size((void *)(uintptr_t)task), lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
+    if (type) born(thread, task, type, malloc_usable_size((void *)(uintptr_t)task), caller);
   }
   lifespan_leave(thread);
 }
 
 void lifespan_record_task_death(const void *task, struct lifespan_frame caller) {
-  struct lifespan_type type = lifespan_type_known(*(const void *const *)task);
-  if (!type.id) return;
+  if (lifespan_spot(task) != LIFESPAN_SPOT_LIVING) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
-  thread->dying = task;
   write_end(thread, LIFESPAN_R_DEATH, task, caller);
+  lifespan_spot_set(task, LIFESPAN_SPOT_NONE);
   lifespan_leave(thread);
 }
 
 // ---- Plain memory -------------------------------------------------------------------------------------------------------
 
-// Whether a block's first word can be read. A program may take all access from the first page of a block and then free it: the allocator's own word
-// lies in the page before. Only a block that begins a page can be like that. The call refuses `how` after it has read the word, so it changes
-// nothing, and every filter of system calls lets it pass.
-static inline bool readable(const void *address) {
-  return LIKELY((uintptr_t)address & 4095) || lifespan_raw4(SYS_rt_sigprocmask, -1, (long)address, 0, 8) != -EFAULT;
-}
-
-// A freed or moved block is an event when it looks like an object of a type that a birth has shown, and no hook above announced its end.
-static bool is_event(const void *address) {
-  struct lifespan_local *local = &lifespan_local;
-  if (local->thread && local->thread->dying == address) {
-    local->thread->dying = NULL;
-    return false;
-  }
-  return readable(address) && lifespan_type_known(*(const void *const *)address).id != 0;
-}
-
 void lifespan_record_free(const void *address) {
-  if (!address || !lifespan_on() || !is_event(address)) return;
+  if (!lifespan_on() || lifespan_spot(address) == LIFESPAN_SPOT_NONE) return;
   if (UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
@@ -129,17 +110,19 @@ void lifespan_record_free(const void *address) {
     lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_FREE, 1, (uint64_t)address));
     lifespan_ring_publish(thread, 1);
   }
+  lifespan_spot_set(address, LIFESPAN_SPOT_NONE);
   lifespan_leave(thread);
 }
 
 bool lifespan_record_moving(const void *address) {
-  if (!address || !lifespan_on() || !is_event(address)) return false;
+  if (!lifespan_on() || lifespan_spot(address) != LIFESPAN_SPOT_LIVING) return false;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return false;
   bool written = lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_OTHER);
   if (written) {
     lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_MOVING, 1, (uint64_t)address));
     lifespan_ring_publish(thread, 1);
+    lifespan_spot_set(address, LIFESPAN_SPOT_NONE); // once the call has given it away it is another's
   }
   lifespan_leave(thread);
   return written;
@@ -149,6 +132,7 @@ void lifespan_record_moved(const void *from, const void *to, uint64_t size) {
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   unsigned cells = to ? 2 : 1;
+  lifespan_spot_set(to ? to : from, LIFESPAN_SPOT_LIVING);
   if (lifespan_ring_reserve(thread, cells, LIFESPAN_LOSS_OTHER)) {
     unsigned kind = to ? LIFESPAN_R_MOVED : LIFESPAN_R_MOVE_FAILED;
     lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(kind, cells, (uint64_t)(to ? to : from)));
@@ -168,17 +152,16 @@ void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount
   if (UNLIKELY(testing(kind == LIFESPAN_R_RETAIN ? &lifespan_self_test_counts.retains : &lifespan_self_test_counts.releases))) return;
   struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
   if (!type.id || !(type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts)) return;
+  if (lifespan_spot(object) != LIFESPAN_SPOT_LIVING) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
-  if (!on_own_stack(thread, object)) {
-    uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
-    lifespan_task_note(thread);
-    uint64_t before = count_known && !(word & SWIFT_REFCOUNT_SLOW) ? swift_refcount_strong(word) : (1ull << 56) - 1;
-    if (lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) {
-      lifespan_ring_put(thread, 0, lifespan_stamp(), lifespan_head_word(kind, 2, (uint64_t)object));
-      lifespan_ring_put(thread, 1, (uint64_t)amount << 32 | stack, (uint64_t)flavour << 56 | before);
-      lifespan_ring_publish(thread, 2);
-    }
+  uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
+  lifespan_task_note(thread);
+  uint64_t before = count_known && !(word & SWIFT_REFCOUNT_SLOW) ? swift_refcount_strong(word) : (1ull << 56) - 1;
+  if (lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) {
+    lifespan_ring_put(thread, 0, lifespan_stamp(), lifespan_head_word(kind, 2, (uint64_t)object));
+    lifespan_ring_put(thread, 1, (uint64_t)amount << 32 | stack, (uint64_t)flavour << 56 | before);
+    lifespan_ring_publish(thread, 2);
   }
   lifespan_leave(thread);
 }

@@ -28,6 +28,14 @@ static inline uint32_t swift_class_instance_size(const void *metadata) { return 
 static inline const void *swift_class_descriptor(const void *metadata) { return ((const void *const *)metadata)[5]; }
 static inline const void *swift_box_content(const void *metadata) { return ((const void *const *)metadata)[2]; }
 
+// What a closure context or compiler-made box holds: number of captured types, then sources, then bindings; then the types' mangled names,
+// relative to their own field. NULL: no description.
+struct swift_captures {
+  uint32_t types, sources, bindings;
+  int32_t first_type;
+};
+static inline const struct swift_captures *swift_context_captures(const void *metadata) { return ((const void *const *)metadata)[2]; }
+
 // swift_getTypeName's result: not zero terminated by contract, kept for ever by the runtime.
 struct swift_type_name {
   const char *data;

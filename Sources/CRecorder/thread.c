@@ -80,7 +80,6 @@ static struct lifespan_thread *attach(void) {
   thread->number = 1 + atomic_fetch_add_explicit(&map->next_thread, 1, memory_order_relaxed);
   thread->dead_beat = 0;
   thread->task = 0;
-  thread->dying = NULL;
   thread->pending_mark = 0;
   thread->checks = lifespan_process.check_every;
   thread->walk.count = thread->walk.kept = 0;

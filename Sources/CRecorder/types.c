@@ -17,7 +17,7 @@
 #define KEYED_BY_CALLER (1ull << 62) // of a slot's value: closures, told apart by the function that makes them
 #define IGNORED (1ull << 61)
 #define TRACKED (1ull << 60)
-#define NAMED (1ull << 59) // its key is no metadata
+#define NAMED (1ull << 59) // its key is no metadata, or that of an image that was unloaded
 
 struct slot {
   _Atomic uint64_t key;   // metadata, or a mix of metadata and caller; 0 free
@@ -145,15 +145,19 @@ static uint32_t publish(struct lifespan_thread *thread, const struct description
     length = 3900;
   }
   uint32_t id = atomic_fetch_add_explicit(&next_type, 1, memory_order_relaxed);
+  bool counted = (lifespan_process.refcounts || type->flags & LIFESPAN_TYPE_TRACKED) && type->kind != LIFESPAN_KIND_TOKEN;
   struct lifespan_cell fixed[3] = {
     {(uint64_t)type->metadata, lifespan_head_word(LIFESPAN_R_TYPE, 0, id)},
     {(uint64_t)type->superclass << 32 | type->kind, (uint64_t)type->instance_size << 32 | (uint32_t)length},
-    {type->caller, type->flags},
+    {type->caller, type->flags | (counted ? LIFESPAN_TYPE_COUNTED : 0)},
   };
   return lifespan_ring_text(thread, fixed, 3, name, length, LIFESPAN_LOSS_OTHER) ? id : 0;
 }
 
+#define TOKEN_CLASS "Lifespan.Allocations.Token" // counted by its token's name, not once more as an object
+
 static bool allowed(struct lifespan_thread *thread, const char *name, size_t length) {
+  if (length == sizeof TOKEN_CLASS - 1 && !memcmp(name, TOKEN_CLASS, length)) return false;
   const struct lifespan_options *options = &lifespan_process.map->options;
   uint32_t rules = options->rules_length;
   if (!rules || rules > sizeof options->rules) return true;
@@ -210,11 +214,31 @@ static uint64_t make_box(struct lifespan_thread *thread, const void *metadata) {
 // Closure contexts have no name: the function that makes them tells them apart and names them in the report.
 static uint64_t closure_key(const void *metadata, uintptr_t caller) { return ((uint64_t)metadata ^ lifespan_mix(caller)) | 1ull << 63; }
 
+// Whether a mangled type name is a function's: its last operator. Symbolic references in it are 1 + 4 bytes, or 1 + 8.
+static bool names_function(const uint8_t *name) {
+  uint8_t last = 0;
+  while (*name) {
+    last = *name;
+    name += *name > 0x1f ? 1 : *name >= 0x18 ? 9 : 5;
+  }
+  return last == 'c' || last == 'C' || last == 'B' || last == 'E'; // escaping, C, block, not escaping
+}
+
+// The compiler lays the box of an indirect enum case, a captured variable or a value in an existential out like the context of a closure that
+// captures one value. More captures, or one that is a function (a thunk's), are a closure's.
+static bool holds_one_value(const void *metadata) {
+  if (swift_metadata_kind(metadata) != SWIFT_KIND_HEAP_LOCAL) return false;
+  const struct swift_captures *captures = swift_context_captures(metadata);
+  if (!captures || captures->types != 1 || captures->bindings) return false;
+  return !captures->first_type || !names_function((const uint8_t *)&captures->first_type + captures->first_type);
+}
+
 static uint64_t make_closure(struct lifespan_thread *thread, const void *metadata, uintptr_t caller) {
   if (!find((uint64_t)metadata)) insert((uint64_t)metadata, KEYED_BY_CALLER);
   uint64_t key = closure_key(metadata, caller), value = find(key);
   if (value) return value;
   struct description type = {.metadata = metadata, .kind = LIFESPAN_KIND_CLOSURE, .caller = caller};
+  if (holds_one_value(metadata)) type.flags = LIFESPAN_TYPE_ONE_VALUE;
   uint32_t id = publish(thread, &type, "", 0);
   if (!id) return 0;
   bool left_out = lifespan_process.scope == LIFESPAN_SCOPE_TRACKED || !allowed(thread, "closure", 7);
@@ -255,6 +279,22 @@ uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, ui
   value = id | NAMED | (left_out ? IGNORED : 0);
   insert((uint64_t)key, value);
   return unpack(value).id;
+}
+
+uint32_t lifespan_types_unloaded(uintptr_t start, uintptr_t end, bool gone) {
+  uint32_t seen = 0;
+  for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
+    struct slot *slots = lifespan_level(&levels, level, 0);
+    if (!slots) break;
+    for (uint64_t i = 0; i < 1ull << lifespan_level_log2(&levels, level); i++) {
+      uint64_t key = atomic_load_explicit(&slots[i].key, memory_order_relaxed);
+      if (key < start || key >= end) continue;
+      if (gone) atomic_fetch_or(&slots[i].value, NAMED);
+      else atomic_fetch_and(&slots[i].value, ~NAMED);
+      seen++;
+    }
+  }
+  return seen;
 }
 
 void lifespan_types_retrack(void) {

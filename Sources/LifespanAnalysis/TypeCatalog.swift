@@ -22,7 +22,8 @@ public struct TypeCatalog: Sendable {
     for record in trace.types {
       let isUnnamed = record.name.isEmpty
       let caller = isUnnamed ? record.caller : nil
-      let given = caller.flatMap { closureName?($0) }
+      // A context of one value may be a box: which of the two, nothing at run time tells.
+      let given = caller.flatMap { closureName?($0) }.map { record.mayBeBox ? "box or \($0)" : $0 }
       let key = Key(kind: record.kind, name: given ?? record.name, caller: given == nil ? caller : nil)
       if let known = keys[key] {
         rowOfType[record.id] = known

@@ -127,6 +127,8 @@ public struct TypeRecord: Sendable, Codable, Hashable {
   }
   /// Retains and releases of its objects are recorded.
   public var isTracked: Bool { flags & 1 != 0 }
+  /// A closure's context that holds one value: the compiler lays its boxes out in the same way.
+  public var mayBeBox: Bool { flags & 4 != 0 }
 }
 
 /// A row of a THREADS chunk: a thread was first seen or renamed.

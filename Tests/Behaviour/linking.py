@@ -2,7 +2,7 @@
 
 import os, subprocess
 
-from harness import Skip, behaviour, expect
+from harness import Skip, behaviour, compile_all, expect
 
 STATIC = "-static-stdlib"
 
@@ -50,3 +50,28 @@ def jemalloc_shared(bench):
 @behaviour("a program without a Swift runtime runs unchanged, and one line says so")
 def no_runtime(bench):
     bench.unrecorded([bench.program("no_runtime.c"), "one", "two"], ["swift"], stdin="first\nsecond\n")
+
+
+def plugin(bench, name):
+    source = bench.file(
+        f"{name}.swift",
+        f"""final class {name} {{ var number = 1 }}
+@_cdecl("plugin_make") public func make() -> UnsafeMutableRawPointer {{ Unmanaged.passRetained({name}()).toOpaque() }}
+""",
+    )
+    made = bench.path(f"lib{name}.so")
+    compile_all(["swiftc", "-O", "-parse-as-library", "-emit-library", "-module-name", "Plugin", source, "-o", made])
+    return made
+
+
+@behaviour("a library that is loaded again and again is recorded exactly; another one at its address is not, and the trace says so")
+def unloaded(bench):
+    program = bench.program("plugins.swift")
+    first, second = plugin(bench, "First"), plugin(bench, "Second")
+    bench.same([program, first, first, first]).is_complete().has("Plugin.First", 300, 0)
+    both = bench.same([program, first, second])
+    bench.needs_recorder()
+    got = [both.row(f"Plugin.{name}")["total_count"] for name in ("First", "Second")]
+    expect(sum(got) == 200, f"200 objects made, the trace says {got}")
+    told = both.stats()["capture"] == "partial"
+    expect(told or got == [100, 100], f"100 objects of each plugin; a trace that is called complete says {got}")

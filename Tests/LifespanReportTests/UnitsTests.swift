@@ -49,4 +49,12 @@ final class UnitsTests: XCTestCase {
       rows: [[.word("Swift.Dictionary<A, B>"), .count(1_000)], [.word("say \"x\""), .bytes(20_000)]])
     XCTAssertEqual(grid.csvLines(), ["type,count", "\"Swift.Dictionary<A, B>\",1000", "\"say \"\"x\"\"\",20000"])
   }
+
+  func testANameNeitherBreaksALineNorSpeaksToTheTerminal() {
+    let name = "a\nb\t\u{1b}[31mred\u{202e}\u{9b} ünï😀 \\ \"c\""
+    XCTAssertEqual(name.printable, "a\\nb\\t\\u{1B}[31mred\\u{202E}\\u{009B} ünï😀 \\ \"c\"")
+    let grid = Grid(columns: [GridColumn(key: "name", title: "Name")], rows: [[.word("a\r\nb")]])
+    XCTAssertEqual(grid.tableLines(style: TextStyle()), ["  Name", "a\\r\\nb"])
+    XCTAssertEqual(grid.csvLines(), ["name", "\"a\r\nb\""])
+  }
 }

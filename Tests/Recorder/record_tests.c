@@ -2,11 +2,13 @@
 
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "fake_map.h"
 #include "record.h"
 #include "runtime_layout.h"
+#include "spots.h"
 
 struct object {
   const void *metadata;
@@ -30,6 +32,8 @@ static void begin(void) {
   lifespan_types_start();
   lifespan_stacks_start();
   lifespan_switch_page = &test_switch;
+  for (unsigned i = 0; i < LIFESPAN_SPOT_LEAVES; i++) // what earlier tests left
+    if (lifespan_spot_leaves[i]) madvise(lifespan_spot_leaves[i], 64u << 20, MADV_DONTNEED);
   thread = fake_thread(0);
   lifespan_local.thread = thread;
   lifespan_local.inside = 0;
@@ -91,6 +95,7 @@ static void unowned_references_keep_the_memory_after_the_deinit(void) {
   *freed = (struct object){metadata, 1ull << 1, {0, 0}};
   *kept = (struct object){metadata, 2ull << 1, {0, 0}};
   lifespan_record_birth(freed, metadata, 32, at(1));
+  lifespan_record_birth(kept, metadata, 32, at(1));
   records((uint8_t[8]){0}, 8);
   lifespan_record_death(freed, at(1));
   EXPECT_RECORDS(LIFESPAN_R_DEATH);
@@ -116,16 +121,50 @@ static void memory_that_is_no_object_is_freed_without_an_event(void) {
   end();
 }
 
-static void objects_on_the_own_stack_do_not_die(void) {
+static void an_object_whose_class_has_changed_still_dies(void) {
   begin();
   const void *metadata = new_metadata();
   struct object object = {metadata, 3, {0, 0}};
   lifespan_record_birth(&object, metadata, 32, at(1));
   records((uint8_t[8]){0}, 8);
-  thread->walk.lo = (uintptr_t)&object - 64;
-  thread->walk.hi = (uintptr_t)&object + 64;
+  object.metadata = new_metadata(); // as CoreFoundation does with its dictionaries
+  lifespan_record_free(&object);
+  EXPECT_RECORDS(LIFESPAN_R_FREE);
+  lifespan_record_free(&object); // once
+  EXPECT_RECORDS();
+  end();
+}
+
+static void what_was_never_born_does_not_die(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object born = {metadata, 3, {0, 0}}, on_a_stack = born;
+  lifespan_record_birth(&born, metadata, 32, at(1)); // its type is known
+  records((uint8_t[8]){0}, 8);
+  lifespan_record_death(&on_a_stack, at(1));
+  lifespan_record_free(&on_a_stack);
+  CHECK(!lifespan_record_moving(&on_a_stack));
+  EXPECT_RECORDS();
+  end();
+}
+
+static void a_lost_birth_takes_its_death_with_it(void) {
+  begin();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  lifespan_record_death(&object, at(1));
+  while (lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) { // fill the ring
+    lifespan_ring_put(thread, 0, 0, lifespan_head_word(LIFESPAN_R_NODE, 2, 9));
+    lifespan_ring_put(thread, 1, 0, 0);
+    lifespan_ring_publish(thread, 2);
+  }
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  CHECK_EQUAL(thread->ring->lost_births, 1);
+  fake_consume(thread->ring, NULL, UINT64_MAX);
   lifespan_record_death(&object, at(1));
   EXPECT_RECORDS();
+  CHECK_EQUAL(thread->ring->lost_deaths, 0);
   end();
 }
 
@@ -210,8 +249,8 @@ static void a_block_that_moves_is_announced_before_and_told_after(void) {
   CHECK(lifespan_record_moving(&object));
   lifespan_record_moved(&object, &elsewhere, 64);
   EXPECT_RECORDS(LIFESPAN_R_MOVING, LIFESPAN_R_MOVED);
-  CHECK(lifespan_record_moving(&object));
-  lifespan_record_moved(&object, NULL, 64);
+  CHECK(lifespan_record_moving(&elsewhere));
+  lifespan_record_moved(&elsewhere, NULL, 64);
   EXPECT_RECORDS(LIFESPAN_R_MOVING, LIFESPAN_R_MOVE_FAILED);
   end();
 }
@@ -231,7 +270,9 @@ const struct test record_tests[] = {
   {"closures are told apart by the function that makes them", closures_are_told_apart_by_the_function_that_makes_them},
   {"unowned references keep the memory after the deinit", unowned_references_keep_the_memory_after_the_deinit},
   {"memory that is no object is freed without an event", memory_that_is_no_object_is_freed_without_an_event},
-  {"objects on the own stack do not die", objects_on_the_own_stack_do_not_die},
+  {"an object whose class has changed still dies", an_object_whose_class_has_changed_still_dies},
+  {"what was never born does not die", what_was_never_born_does_not_die},
+  {"a lost birth takes its death with it", a_lost_birth_takes_its_death_with_it},
   {"paused recordings see deaths but no births", paused_recordings_see_deaths_but_no_births},
   {"references of immortal, null and tagged values are no events", references_of_immortal_null_and_tagged_values_are_no_events},
   {"a reference event says amount, flavour and count before", a_reference_event_says_amount_flavour_and_count_before},

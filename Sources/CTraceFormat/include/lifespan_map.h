@@ -99,7 +99,9 @@ enum lifespan_object_kind {
 };
 
 // Flags of a type's record.
-#define LIFESPAN_TYPE_TRACKED 1u // conforms to Tracked, or was tracked by name: refcounts are recorded
+#define LIFESPAN_TYPE_COUNTED 1u // its refcounts are recorded
+#define LIFESPAN_TYPE_TRACKED 2u // it conforms to Tracked, or was tracked by name
+#define LIFESPAN_TYPE_ONE_VALUE 4u // a closure kind of one captured value: a closure's context, or the box of an indirect case, a variable or an existential
 
 // Flavours of retain and release.
 enum lifespan_refcount_flavour {

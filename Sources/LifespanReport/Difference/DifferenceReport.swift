@@ -52,7 +52,7 @@ public struct DifferenceReport {
     if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
-      "from \(MomentText.of(difference.from)) to \(MomentText.of(difference.to)): new = born between and living, "
+      "from \(MomentText.of(difference.from).printable) to \(MomentText.of(difference.to).printable): new = born between and living, "
         + "dead = died between, transient = both", at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
     if shown.rows.isEmpty { lines.append("no type passes the filters") }

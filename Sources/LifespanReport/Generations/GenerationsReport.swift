@@ -94,7 +94,7 @@ public struct GenerationsReport {
     }
     if isOpen(chosen) { return "what was born after the last mark and lives at the end of the recording" }
     let when = generations.atMark ? "held when its mark was set" : "still holds at the end of the recording"
-    return "generation \(chosen.name), closed at \(Units.seconds(chosen.time.rawValue)): what it \(when)"
+    return "generation \(chosen.name.printable), closed at \(Units.seconds(chosen.time.rawValue)): what it \(when)"
   }
 
   func isOpen(_ growth: Generations.Growth) -> Bool { growth.generation == generations.open.generation }

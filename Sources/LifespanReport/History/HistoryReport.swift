@@ -43,7 +43,7 @@ public struct HistoryReport {
     return [
       style.heading(TextTable.shortened(head, to: TextStyle.width)),
       "\(state), born \(Units.moment(object.born.rawValue)), age \(Units.moment(object.age)), "
-        + (generation.map { "generation \($0)" } ?? "born after the last mark"),
+        + (generation.map { "generation \($0.printable)" } ?? "born after the last mark"),
     ]
   }
 

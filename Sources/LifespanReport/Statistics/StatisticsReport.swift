@@ -76,8 +76,8 @@ public struct StatisticsReport {
     case .all: words.append("all objects created")
     case .destroyed: words.append("created and destroyed")
     }
-    if let from = statistics.window.from { words.append("from \(MomentText.of(from))") }
-    if let to = statistics.window.to { words.append("to \(MomentText.of(to))") }
+    if let from = statistics.window.from { words.append("from \(MomentText.of(from).printable)") }
+    if let to = statistics.window.to { words.append("to \(MomentText.of(to).printable)") }
     return words.isEmpty ? nil : words.joined(separator: ", ")
   }
 

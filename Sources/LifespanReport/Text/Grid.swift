@@ -16,7 +16,7 @@ enum Cell: Equatable {
     case .count(let value): return Units.count(value)
     case .bytes(let value): return Units.bytes(value)
     case .moment(let value): return value.map(Units.moment) ?? "-"
-    case .word(let text): return text
+    case .word(let text): return text.printable
     }
   }
 
@@ -102,7 +102,8 @@ struct Grid {
   }
 
   private static func quoted(_ text: String) -> String {
-    guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
-    return "\"" + text.replacing("\"", with: "\"\"") + "\""
+    // By scalars: to a Character, CR LF is neither, and a quote with an accent is no quote.
+    guard text.unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return text }
+    return "\"" + text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
   }
 }

@@ -34,3 +34,21 @@ public struct TextStyle: Sendable {
     usesColor && !text.isEmpty ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
   }
 }
+
+extension String {
+  /// As a line of a report shows it: control characters, and those that turn the direction of a line, as Swift writes them. Names of marks
+  /// and types are the recorded program's: they must neither break a line nor speak to the terminal.
+  var printable: String {
+    guard unicodeScalars.contains(where: \.speaksToTerminal) else { return self }
+    return unicodeScalars.map { $0.speaksToTerminal ? $0.escaped(asASCII: true) : String($0) }.joined()
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var speaksToTerminal: Bool {
+    switch value {
+    case 0..<0x20, 0x7f...0x9f, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: return true
+    default: return false
+    }
+  }
+}
