@@ -4,31 +4,32 @@ import PackageDescription
 // Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, CLinkedDoor, Lifespan. They link libc alone.
 // Right of it (after the fact): LifespanTrace, LifespanAnalysis, LifespanSymbols, LifespanReport, the command.
 // Tools/check-layers holds this picture against the imports.
-let package = Package(
-  name: "lifespan",
-  products: [
-    .library(name: "Lifespan", targets: ["Lifespan"]),
-    .executable(name: "lifespan", targets: ["LifespanCommand"]),
-  ],
-  targets: [
-    .target(name: "CTraceFormat"),
-    .target(name: "CDrain", dependencies: ["CTraceFormat"]),
-    .target(name: "CRecorder", dependencies: ["CTraceFormat"]),
-    .target(name: "CLinkedDoor", dependencies: ["CRecorder", "CDrain", "CTraceFormat"]),
-    .target(name: "Lifespan", dependencies: ["CLinkedDoor", "CDrain"]),
+let inTheProgram: [Target] = [
+  .target(name: "CTraceFormat"),
+  .target(name: "CDrain", dependencies: ["CTraceFormat"]),
+  .target(name: "CRecorder", dependencies: ["CTraceFormat"]),
+  .target(name: "CLinkedDoor", dependencies: ["CRecorder", "CDrain", "CTraceFormat"]),
+  .target(name: "Lifespan", dependencies: ["CLinkedDoor", "CDrain"]),
+]
 
+// The command and all tests are Linux's; elsewhere only the library compiles, and says at run time that it can't record.
+#if os(Linux)
+  let afterTheFact: [Target] = [
     .systemLibrary(name: "CZstd"),
     .systemLibrary(name: "CElf"),
     .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
     .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
-    .target(name: "LifespanSymbols", dependencies: ["LifespanTrace", "CElf"]),
-    .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols"]),
+    .target(name: "LifespanSymbols", dependencies: ["CElf"]),
+    .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols", "LifespanTrace"]),
     .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
     .executableTarget(
       name: "LifespanCommand",
-      dependencies: ["CDrain", "CSession", "CZstd", "LifespanReport"],
+      dependencies: [
+        "CDrain", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanReport", "LifespanTrace",
+      ],
       path: "Tools/lifespan"),
-
+  ]
+  let tests: [Target] = [
     // Fake mappings: what a recorder would write, by hand.
     .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
     .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
@@ -43,4 +44,15 @@ let package = Package(
     // Run the built command, as a user does.
     .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
   ]
+  let commands: [Product] = [.executable(name: "lifespan", targets: ["LifespanCommand"])]
+#else
+  let afterTheFact: [Target] = []
+  let tests: [Target] = []
+  let commands: [Product] = []
+#endif
+
+let package = Package(
+  name: "lifespan",
+  products: [.library(name: "Lifespan", targets: ["Lifespan"])] + commands,
+  targets: inTheProgram + afterTheFact + tests
 )

@@ -1,6 +1,9 @@
 // What an event does: the living table, the totals, the trace and the history. Called by merge.c in merged order, and
 // by repair.c for the records that had to wait. States of an object: living, deinited with its memory kept, gone.
 // Counts follow the deinit, bytes the memory.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #define COUNT_UNKNOWN 0x00ffffffffffffffull
@@ -212,3 +215,5 @@ void drain_apply(struct lifespan_drain *d, const struct drain_record *record) {
   }
   drain_dispatch(d, record);
 }
+
+#endif

@@ -1,6 +1,9 @@
 // Answers to questions (enum lifespan_question_op): rows of statistics, types, marks, counts, stacks. Called in process
 // by the linked door, and by run.c for a program under `lifespan record`. `start` of a question counts the answers that
 // the asker has already.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 // A type's totals over the generations from `least` on.
@@ -147,3 +150,5 @@ int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *qu
   default: return -EINVAL;
   }
 }
+
+#endif

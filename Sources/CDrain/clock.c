@@ -1,4 +1,7 @@
 // Stamps and their rate: the clock that the mapping names. Used by merge.c for cuts, by drain.c for the header.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #include <time.h>
@@ -80,3 +83,5 @@ size_t drain_date(uint64_t seconds, char text[DRAIN_DATE_ROOM]) {
   text[at] = 0;
   return at;
 }
+
+#endif

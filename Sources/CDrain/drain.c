@@ -1,5 +1,8 @@
 // Making and ending a drain, rounds, marks and flushes: the functions of lifespan_drain.h that the doors call. The
 // pieces are in the files beside this one.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #include <sys/mman.h>
@@ -181,3 +184,5 @@ int lifespan_drain_finish(struct lifespan_drain *d, bool clean, int exit_status)
   d->finished = true;
   return d->error;
 }
+
+#endif

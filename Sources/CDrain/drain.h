@@ -1,6 +1,6 @@
 // What the files of CDrain share: the drain's state and the functions between its pieces. Included first by each of
 // them; no one outside of CDrain sees it. Every function runs on the thread that holds the drain, and allocates by mmap
-// alone.
+// alone; where memory runs out the drain's `error` is set and the trace ends there.
 #ifndef DRAIN_H
 #define DRAIN_H
 
@@ -27,8 +27,7 @@
 #define DRAIN_RECENT 256u
 #define DRAIN_TASKS_TOLD 4096u
 
-// ---- The living table
-// ------------------------------------------------------------------------------------------------
+// ---- The living table -----------------------------------------------------------------------------------------------
 enum { DRAIN_STATE_KEPT = 1, DRAIN_STATE_MOVING = 2 };
 #define DRAIN_LIMBO (1ull << 48) // key of an object that is being moved and whose old address has been taken already
 
@@ -56,8 +55,7 @@ struct drain_object *drain_living_insert(struct drain_living *living, uint64_t k
 // Moves other objects.
 void drain_living_remove(struct drain_living *living, struct drain_object *object);
 
-// ---- Types, totals, marks, stacks
-// --------------------------------------------------------------------------------------
+// ---- Types, totals, marks, stacks -----------------------------------------------------------------------------------
 struct drain_type {
   uint64_t metadata, caller;
   uint32_t kind; // 0: not known (its record was lost)
@@ -81,8 +79,7 @@ struct drain_node {
   uint32_t parent, epoch, label, known;
 };
 
-// ---- Records and events
-// ------------------------------------------------------------------------------------------------
+// ---- Records and events ---------------------------------------------------------------------------------------------
 struct drain_record { // of a ring, as read
   uint64_t stamp, value, xa, xb, task;
   uint32_t thread, slot;
@@ -101,8 +98,7 @@ struct drain_waiting { // a record whose place is not decided yet: see repair.c
   struct drain_recent dead;
 };
 
-// ---- Rings
-// -----------------------------------------------------------------------------------------------------------
+// ---- Rings ----------------------------------------------------------------------------------------------------------
 struct drain_gap {
   uint64_t from, to, births, deaths, others;
 };
@@ -135,16 +131,14 @@ struct drain_heap_entry {
   uint32_t slot;
 };
 
-// ---- History
-// -----------------------------------------------------------------------------------------------------------
+// ---- History --------------------------------------------------------------------------------------------------------
 struct drain_history {
   struct drain_event *events;
   uint32_t room, next; // next: total % room
   uint64_t total;      // events ever; the newest `room` of them are there
 };
 
-// ---- The drain
-// -----------------------------------------------------------------------------------------------------------
+// ---- The drain ------------------------------------------------------------------------------------------------------
 struct lifespan_drain {
   struct lifespan_drain_options options;
   struct lifespan_map *map;

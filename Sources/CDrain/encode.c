@@ -1,5 +1,8 @@
 // Rows, chunks and the way to the sink (encode.h). Used by the drain and by save; the columns of events are in
 // events.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #define VARINT_ROOM 10u
@@ -152,3 +155,5 @@ void drain_encoder_write_chunk(struct drain_encoder *e, unsigned kind) {
   put32(head + 20, drain_crc((const uint32_t (*)[256])e->crc, head, 20));
   drain_encoder_raw(e, head, bytes->used);
 }
+
+#endif

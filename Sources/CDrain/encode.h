@@ -1,5 +1,8 @@
 // The writer of a trace: events become columns, rows become chunks, chunks go to a sink, as TraceFormat.md says. Used
 // by the drain for the running trace and by save.c for a second one. Knows nothing of rings or tables.
+//
+// On the thread that holds the drain; memory by mmap alone. A failure of memory or of the sink is kept in `error`, and
+// nothing is written after it.
 #ifndef DRAIN_ENCODE_H
 #define DRAIN_ENCODE_H
 

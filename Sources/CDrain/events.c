@@ -1,4 +1,7 @@
 // Events as columns (TraceFormat.md, "7 EVENTS"). Used by the drain for every event and by save.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #define FREED_LIMIT 1024u
@@ -194,3 +197,5 @@ void drain_encoder_close_events(struct drain_encoder *e) {
   e->count = 0;
   drain_encoder_write_chunk(e, LIFESPAN_CHUNK_EVENTS);
 }
+
+#endif

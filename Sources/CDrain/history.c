@@ -1,5 +1,8 @@
 // The newest events, as they went into the trace: for one object's history and for save. Written by apply.c, read by
 // ask.c and save.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 bool drain_history_create(struct drain_history *history, uint32_t room) {
@@ -76,3 +79,5 @@ int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_questi
   memcpy(answer, &head, sizeof(head));
   return (int64_t)(sizeof(head) + head.count * sizeof(*events));
 }
+
+#endif

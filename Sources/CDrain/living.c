@@ -1,5 +1,8 @@
 // The living table: objects by address, open addressing with backward-shift deletion (no tombstones: births and deaths
 // alternate for hours). Used by apply.c for every event, by save.c to walk over what lives.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #define LIVING_FIRST_LOG2 12u
@@ -65,3 +68,5 @@ void drain_living_remove(struct drain_living *living, struct drain_object *objec
   living->slots[hole].key = 0;
   living->used--;
 }
+
+#endif

@@ -1,5 +1,8 @@
 // Memory of the drain: pages by mmap, growing byte arrays, an index. Used by all of CDrain. Never malloc: in the linked
 // door the drain may run below a hook of malloc itself.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #include <sys/mman.h>
@@ -85,3 +88,5 @@ uint32_t drain_index_add(struct drain_index *index, uint64_t a, uint64_t b, uint
   index->slots[at] = (struct drain_index_slot){a, b, index->count, 1};
   return index->count++;
 }
+
+#endif

@@ -1,5 +1,8 @@
 // A drain round: the cut, every head, the events up to the cut merged by stamp. Used by drain.c (rounds), run.c and
 // marks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 static void heap_down(struct drain_heap_entry *heap, uint32_t count, uint32_t at) {
@@ -91,3 +94,5 @@ int64_t drain_round_until(struct lifespan_drain *d, uint64_t cut) {
   if (d->encoder && d->encoder->error && !d->error) d->error = d->encoder->error;
   return d->error ? -d->error : consumed;
 }
+
+#endif

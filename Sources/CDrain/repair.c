@@ -5,6 +5,9 @@
 // stamps and at most until the end of the next round; with it wait the later events of the birth's own thread at that
 // address. A retain or release that lies in no lifetime waits as long for a birth, and goes to the nearest lifetime.
 // Few ever wait, so plain arrays do.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 static struct drain_recent *repair_recent(struct lifespan_drain *d, uint64_t address) {
@@ -216,3 +219,5 @@ void drain_waiting_end_round(struct lifespan_drain *d) {
     }
   }
 }
+
+#endif

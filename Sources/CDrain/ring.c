@@ -1,5 +1,8 @@
 // One ring, record by record. Used by merge.c. Everything in the mapping is hostile: words are read once, checked, then
 // used; a record that makes no sense ends the ring's part in this round, and the cells that are left count as a gap.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #define FUTURE_SECONDS 1u // a stamp further ahead than this is damage, not another core's clock
@@ -197,3 +200,5 @@ void drain_ring_close(struct lifespan_drain *d, uint32_t slot) {
   r->tail = r->position;
   if (r->position != r->start) atomic_store_explicit(&shared->tail, r->tail, memory_order_release);
 }
+
+#endif

@@ -1,5 +1,8 @@
 // Rows of the chunks beside events, as TraceFormat.md gives them, and the begin and end of a trace. Used by the running
 // trace and by save.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 // An empty row to put a row's fields into; one at a time.
@@ -125,7 +128,10 @@ void drain_begin_trace(struct lifespan_drain *d, struct drain_encoder *e) {
   put_le(head + 48, d->map->pid, 4);
   put_le(head + 52, d->map->parent_pid, 4);
   put_le(head + 56, e->ticks_per_unit, 4);
+  put_le(head + 60, drain_crc((const uint32_t (*)[256])e->crc, head, 60), 4);
   e->start = d->start;
   e->begun = true;
   drain_encoder_raw(e, head, sizeof(head));
 }
+
+#endif

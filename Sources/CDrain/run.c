@@ -1,6 +1,9 @@
 // The loop of the recording command, and the request slot through which the program under it asks. The loop holds the
 // robust mutex whose word tells the program at once when the consumer dies, and sleeps on a futex that a producer with
 // a full ring wakes.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #include <linux/futex.h>
@@ -34,6 +37,7 @@ static uint64_t run_pause(const struct lifespan_drain *d, uint64_t silent_ns) {
   return ns > (double)PAUSE_MOST_NS ? PAUSE_MOST_NS : (uint64_t)ns;
 }
 
+// Robust: when this process is killed, the program sees FUTEX_OWNER_DIED at once and stops waiting for it.
 static int run_lock_mutex(struct lifespan_drain *d) {
   pthread_mutexattr_t attributes;
   pthread_mutex_t *mutex = (pthread_mutex_t *)(void *)d->map->consumer_mutex;
@@ -95,3 +99,5 @@ void drain_answer_request(struct lifespan_drain *d) {
   atomic_store_explicit(&request->state, LIFESPAN_REQUEST_ANSWERED, memory_order_release);
   run_futex_wake(&request->state);
 }
+
+#endif

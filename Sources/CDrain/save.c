@@ -1,6 +1,9 @@
 // The state as a whole trace: every living object with its birth, the whole life of the dead ones whose birth the
 // history still holds, totals for the rest. A reader that counts it gets what the tables say. Called by the linked
 // door.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 struct save_object { // a living object whose birth is older than the history
@@ -221,3 +224,5 @@ int lifespan_drain_save(struct lifespan_drain *d, lifespan_sink sink, void *cont
   drain_encoder_destroy(save.encoder);
   return error;
 }
+
+#endif

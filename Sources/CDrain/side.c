@@ -1,5 +1,8 @@
 // Side records: stack nodes, types, images, threads; and the two events that concern no object (task, recording). Used
 // by ring.c and apply.c. False from a side record means that it is damaged.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 static bool side_node(struct lifespan_drain *d, const struct lifespan_cell *cells) {
@@ -115,3 +118,5 @@ void drain_recording(struct lifespan_drain *d, uint64_t stamp, uint64_t on) {
     drain_keep(d, LIFESPAN_CHUNK_RECORDING, row);
   }
 }
+
+#endif

@@ -1,4 +1,7 @@
 // Types, totals by (type, generation), sites, marks. Used by apply.c and side.c to write, by ask.c and save.c to read.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 // The type's place, made when it is new. NULL: no memory.
@@ -98,3 +101,5 @@ int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *n
   if (d->encoder) drain_mark_row(d, d->encoder, generation);
   return generation;
 }
+
+#endif

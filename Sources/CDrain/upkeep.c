@@ -1,5 +1,8 @@
 // What a round does beside events: losses that the program counted, rings of dead threads, room ahead of need. Used by
 // merge.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "drain.h"
 
 #include <fcntl.h>
@@ -150,3 +153,5 @@ void drain_grow(struct lifespan_drain *d) {
   d->allocated += step;
   atomic_store_explicit(&d->map->allocated, d->allocated, memory_order_release);
 }
+
+#endif

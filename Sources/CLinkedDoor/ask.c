@@ -2,7 +2,7 @@
 
 #include "door.h"
 
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 
 #include <errno.h>
 #include <string.h>
@@ -20,6 +20,7 @@ struct lifespan_drain *lifespan_linked_lock(enum lifespan_linked_status *status)
   // In a fork child the lock may be held for ever by a thread that does not exist here.
   else if (door->pid != getpid()) *status = LIFESPAN_LINKED_FORKED;
   if (*status != LIFESPAN_LINKED_OK) return NULL;
+  lifespan_recorder_refresh_images(); // nearly free where the dynamic linker tells of its changes
   pthread_mutex_lock(&door->lock);
   lifespan_drain_round(drain);
   return drain;

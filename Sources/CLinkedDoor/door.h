@@ -7,15 +7,10 @@
 #endif
 
 #include "lifespan_linked.h"
+#include "lifespan_platform.h"
 #include "lifespan_recorder.h"
 
-#if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
-#define LIFESPAN_LINKED_HERE 1
-#else
-#define LIFESPAN_LINKED_HERE 0
-#endif
-
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 #include <pthread.h>
 #include <sys/types.h>
 

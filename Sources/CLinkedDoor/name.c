@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 
 #include <dlfcn.h>
 #include <stdlib.h>

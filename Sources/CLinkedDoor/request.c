@@ -3,7 +3,7 @@
 
 #include "door.h"
 
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -10,7 +10,7 @@ static void say(char *reason, size_t room, const char *text) {
   if (room) snprintf(reason, room, "%s", text);
 }
 
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 
 #include "lifespan_records.h"
 
-#if LIFESPAN_LINKED_HERE
+#if LIFESPAN_RECORDS_HERE
 
 static const struct lifespan_door_table *preload_in_use(void) {
   enum lifespan_linked_status status;

@@ -12,7 +12,6 @@
 #include "lifespan_interpose.h"
 #include "preload.h"
 
-
 #define EXPORTED __attribute__((visibility("default")))
 
 // glibc's own, for calls that come before the next definition is known (dlsym itself may free).

@@ -1,5 +1,7 @@
 // The clock of a recording: the processor's time stamp counter where it can be trusted, else CLOCK_MONOTONIC.
 // Called by the start (lifecycle.c) and, for stamps, by every hook through internal.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -49,3 +51,5 @@ uint64_t lifespan_recorder_now(const struct lifespan_map *map) {
   (void)map;
   return lifespan_monotonic_ns();
 }
+
+#endif

@@ -1,16 +1,16 @@
 // Detours for x86-64. Called by hooks.c at the start of a recording.
 //
-//   one thread      E9 rel32 over the first five bytes, in one eight-byte store
+//   one thread      E9 rel32 over the first five bytes, in one eight-byte store where the entry is aligned
 //   threads run     E9 over the first byte alone; the four bytes behind it stay and *are* the jump's distance, so an island is mapped where they
 //                   point. A thread stopped inside the entry finds its bytes unchanged. Refused where that place is taken.
 //
 // A copy of the covered instructions, with RIP-relative operands and branches adjusted, jumps back behind them.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "detour.h"
 
 #include "unwind_instruction.h"
-
-#if defined(__x86_64__)
 
 #include <string.h>
 #include <sys/mman.h>

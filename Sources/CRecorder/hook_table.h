@@ -1,5 +1,5 @@
-// The hooks: every function of the Swift runtime that is detoured, once. Declarations, resolution, installation and tests come from this
-// table. Facts (what reaches what, what is inline): swift 6.3, see ARCHITECTURE.md "The hooks".
+// The hooks: every function of the Swift runtime that is detoured by its name, once. Declarations, resolution, installation and tests come
+// from this table. Two more have no name to look up and stand in hooks.c: destroyTask (in a task's metadata) and free of an executable. Facts (what reaches what, what is inline): swift 6.3, see ARCHITECTURE.md "The hooks".
 #ifndef LIFESPAN_HOOK_TABLE_H
 #define LIFESPAN_HOOK_TABLE_H
 

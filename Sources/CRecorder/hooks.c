@@ -1,4 +1,6 @@
 // Installs the hooks of hook_table.h and tests them on the thread that installs. Called by lifecycle.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +19,6 @@
 LIFESPAN_HOOKS(DECLARE)
 DECLARE(destroyTask, , , )
 DECLARE(free, , , )
-bool lifespan_pointers_start(void);
 #pragma GCC visibility pop
 
 struct hook {
@@ -33,13 +34,6 @@ struct hook {
 static struct hook hooks[] = {LIFESPAN_HOOKS(ENTRY)};
 #define COUNT (sizeof hooks / sizeof *hooks)
 #define EXTRA 2u // destroyTask, free
-
-static void not_complete(const char *what, const char *why) {
-  struct lifespan_map *map = lifespan_process.map;
-  if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return; // the first reason stands
-  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
-  snprintf(map->capture_reason, sizeof map->capture_reason, "%s: %s", what, why);
-}
 
 // Destroys a task; local in libswift_Concurrency, found in the metadata of tasks.
 static void *destroy_task_entry(void) {
@@ -58,6 +52,8 @@ static bool wanted(const struct hook *hook, bool refcounts, bool memory) {
 bool lifespan_hooks_fall_back(void) {
   struct lifespan_map *map = lifespan_process.map;
   if (map->door != LIFESPAN_DOOR_PRELOAD || lifespan_process.free_elsewhere || !lifespan_pointers_start()) return false;
+  // In place of any reason before: each entry that could not be changed has said the same of itself.
+  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
   snprintf(map->capture_reason, sizeof map->capture_reason,
            "this system forbids changing code: objects die when their memory is freed, tasks and reference counts are not seen");
   lifespan_process.pointer_mode = true;
@@ -87,9 +83,9 @@ bool lifespan_hooks_start(bool one_thread) {
   for (unsigned i = 0; i < count; i++) {
     struct hook *hook = of[i];
     if (hook) hook->installed = list[i].installed;
-    if (list[i].refused) not_complete(list[i].name, list[i].refused);
+    if (list[i].refused) lifespan_say_partial(list[i].name, list[i].refused);
     else if (hook && hook->needed && !list[i].installed && !lifespan_symbol(hook->symbol) && hook->group == LIFESPAN_HOOK_LIFE)
-      not_complete(hook->symbol, "not found in this runtime");
+      lifespan_say_partial(hook->symbol, "not found in this runtime");
   }
   if (destroy < count && destroy < release) destroy_installed = list[destroy].installed;
   if (release < count) free_installed = list[release].installed;
@@ -118,7 +114,7 @@ bool lifespan_self_test(bool refcounts) {
   if (!allocate || !retain || !release) return false;
   lifespan_self_test_counts = (struct lifespan_self_test){0};
   uint32_t was = lifespan_local.inside;
-  lifespan_local.inside = 3;
+  lifespan_local.inside = LIFESPAN_TESTING;
   void *object = allocate(&metadata.kind, 32, 15);
   retain(object);
   release(object);
@@ -129,3 +125,5 @@ bool lifespan_self_test(bool refcounts) {
   if (seen->births != 1 || seen->deaths != 1) return false;
   return !refcounts || (seen->retains == 1 && seen->releases == 2);
 }
+
+#endif

@@ -1,5 +1,7 @@
 // Hooks of births and deaths. Each has the signature of the function it stands before; deaths end in a tail jump, so a nested deinit costs no
 // frame of ours.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include "hook_table.h"
@@ -88,3 +90,5 @@ FRAME_POINTER void lifespan_hook_free(void *address) {
   if (lifespan_on()) lifespan_record_free(address);
   __attribute__((musttail)) return ((void (*)(void *))lifespan_original_free)(address);
 }
+
+#endif

@@ -4,6 +4,8 @@
 //
 // Setting _swift_allocObject makes Swift 6.3 send every retain through an adapter that masks the sign bit away before it is tested, so that
 // retaining a long string literal reads a wild address. The adapter's own pointer is replaced first.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include <string.h>
 
@@ -18,7 +20,6 @@ static const uint8_t adapter_code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x50, 0x48,
 #pragma GCC visibility push(hidden)
 extern void *lifespan_original_allocObject;
 extern char lifespan_hook_allocObject[];
-bool lifespan_pointers_start(void);
 #pragma GCC visibility pop
 
 static void *(**retain_pointer)(void *);
@@ -41,6 +42,7 @@ bool lifespan_pointers_start(void) {
 }
 
 #else
-bool lifespan_pointers_start(void);
 bool lifespan_pointers_start(void) { return false; }
+#endif
+
 #endif

@@ -1,4 +1,6 @@
 // Hooks of retain and release. Those that end in a tail jump record before the call; loads record after it, when the result is known.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "hook_table.h"
 #include "record.h"
@@ -76,3 +78,5 @@ FRAME_POINTER struct pair lifespan_hook_makeBoxUnique(void **buffer, const void 
   if (lifespan_on() && box.first != old) RELEASED(old, 1, LIFESPAN_REF_STRONG, false);
   return box;
 }
+
+#endif

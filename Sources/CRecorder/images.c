@@ -4,6 +4,9 @@
 //
 // Locks: `writer` is the innermost. Nothing of the dynamic linker is called while it is held, so the order is always
 // the linker's own locks, then ours, whoever begins.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include "images.h"
 
@@ -258,3 +261,5 @@ void lifespan_images_refresh(void) {
   bool needed = atomic_exchange_explicit(&missed, 0, memory_order_relaxed);
   if (needed || !map.follows) look_again();
 }
+
+#endif

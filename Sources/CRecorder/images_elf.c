@@ -1,5 +1,8 @@
 // What a loaded image says of itself: program headers, segments, build id, path. Called by images.c and
 // images_notify.c, outside hooks; no malloc, since one of the callers runs under the dynamic linker's lock.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -152,3 +155,5 @@ void images_path(const char *name, bool executable, uintptr_t start, char *path,
   }
   snprintf(path + used, room - used, "%s", name);
 }
+
+#endif

@@ -5,6 +5,9 @@
 // padding behind it. With endbr64 a thread may stand between the two, so that the process must have one thread;
 // without it the function is one instruction, and nobody can stand inside. A debugger's breakpoint there is not known,
 // so nothing is patched.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <link.h>
 #include <string.h>
@@ -48,11 +51,14 @@ static bool is_padding(const uint8_t *p, size_t bytes) {
   return true;
 }
 
+extern char __libc_single_threaded __attribute__((weak));
+
 static bool recognised(const uint8_t *entry) {
   static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
   if ((uintptr_t)entry % 16) return false;
   size_t at = memcmp(entry, endbr, sizeof endbr) ? 0 : sizeof endbr;
   if (entry[at] != 0xc3) return false;
+  if (at && !(&__libc_single_threaded && __libc_single_threaded)) return false;
   return is_padding(entry + at + 1, 16 - at - 1); // the next function is aligned like this one
 }
 
@@ -120,3 +126,5 @@ void images_notify_look(struct images_look *look, images_known known) {
     }
   }
 }
+
+#endif

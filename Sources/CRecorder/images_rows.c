@@ -1,4 +1,7 @@
 // Rows of images that came back or are gone. Called by images.c under its lock, outside hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -47,3 +50,5 @@ struct rows_builder images_take_rows(const struct images_elf *elf) {
   }
   return rows;
 }
+
+#endif

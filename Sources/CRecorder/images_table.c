@@ -1,6 +1,9 @@
 // The table of images as hooks see it: two copies, one shown, changed by filling the hidden one and turning a sequence
 // number; readers check the number after reading, so nothing is ever freed under them and nobody waits. Callers: the
 // walk (unwind_walk.c), the reference (unwind_reference.c), images.c as the writer.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include "images.h"
 
@@ -119,3 +122,5 @@ bool images_row_slow(uintptr_t pc, uint32_t generation, struct rows_row *row) {
     atomic_store_explicit(slot, 0, memory_order_relaxed);
   return true;
 }
+
+#endif

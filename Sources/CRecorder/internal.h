@@ -1,4 +1,9 @@
-// What the recorder's files share: the on/off word, the thread state, the clock. Included by CRecorder's own files only.
+// What the recorder's files share: the on/off word, the thread state, the clock, and the functions between its files.
+// Included by CRecorder's own files only.
+//
+// Unless a line says otherwise: what takes a thread state runs in hooks, on that thread, between enter and leave; it
+// allocates nothing but mmap'ed pages of our own, and a record that cannot be written is lost and counted in the ring.
+// `…_start` functions run once, at the start, outside hooks; false: no memory.
 #ifndef LIFESPAN_INTERNAL_H
 #define LIFESPAN_INTERNAL_H
 
@@ -66,7 +71,9 @@ struct lifespan_local {
   volatile uint32_t inside; // our own code runs: hooks pass on
 };
 extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
-#define LIFESPAN_NAMING 2u // `inside` while the runtime names a type for us: what it allocates is nobody's event
+// Values of `inside` beside 1:
+#define LIFESPAN_NAMING 2u  // the runtime names a type for us: what it allocates is nobody's event
+#define LIFESPAN_TESTING 3u // the self-test of the hooks: events are counted, not recorded
 
 // Enters our code: the thread's state, or NULL when hooks must pass on (off, inside already (counted), no ring to be had). Everything between
 // enter and leave is ours: no original function runs there.
@@ -126,20 +133,19 @@ static inline void lifespan_ring_publish(struct lifespan_thread *thread, unsigne
   thread->head += cells;
   atomic_store_explicit(&thread->ring->head, thread->head, memory_order_release);
 }
-// A record of two leading cells at most and `length` bytes of text after `fixed` cells. Truncates at 255 cells.
+// A record of `fixed_cells` leading cells, then `length` bytes of text, cut where 255 cells are full. False: lost, counted.
 bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_cell *fixed, unsigned fixed_cells, const char *text, size_t length,
                         enum lifespan_loss loss);
 void lifespan_ring_bind(struct lifespan_thread *thread); // after the slot was claimed
 
 // ---- Types (types.c) ----------------------------------------------------------------------------------------------
-#define LIFESPAN_TYPE_NONE 0u
 struct lifespan_type {
   uint32_t id;    // 0: ignored
   uint32_t flags; // LIFESPAN_TYPE_*
 };
 bool lifespan_types_start(void);
 // The type of an object at its birth; classified and named at first sight. In hooks, with the guard held.
-struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, const void *object, uintptr_t caller);
+struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller);
 // The type of a metadata that a birth has shown; id 0 when none has. In hooks. One table look-up.
 struct lifespan_type lifespan_type_known(const void *metadata);
 // A pseudo type by name (tasks, tokens). In hooks.
@@ -150,10 +156,6 @@ uint32_t lifespan_types_unloaded(uintptr_t start, uintptr_t end, bool gone);
 // ---- Stacks (stacks.c) ----------------------------------------------------------------------------------------------
 bool lifespan_stacks_start(void);
 uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-// The caller's frame as seen from a hook that keeps a frame pointer.
-#define LIFESPAN_CALLER_STACK(thread)                                                                    \
-  lifespan_stack((thread), (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
-                 *(uintptr_t *)__builtin_frame_address(0))
 
 // ---- Tasks (tasks.c) ------------------------------------------------------------------------------------------------
 void lifespan_tasks_start(void);
@@ -162,11 +164,17 @@ uint64_t lifespan_task_id(const void *task);
 void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 
 // ---- Hooks (hooks.c, detour_*.c) --------------------------------------------------------------------------------------
-// Installs all hooks of the table. False: none; the reason is written to map->capture_reason.
+// All of them outside hooks, one thread at a time.
+// Installs the hooks of the table that are wanted and not there yet. False: none; the reason is in map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
-bool lifespan_hooks_fall_back(void); // to pointer mode; false: not possible here
+bool lifespan_hooks_fall_back(void); // to pointer mode, which is partial; false: not possible here
+bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_pointer.c); false: not this runtime, nothing set
+// The capture is partial, with the reason "what: why". The first reason stands.
+void lifespan_say_partial(const char *what, const char *why);
+
 // ---- Symbols (symbols.c) -----------------------------------------------------------------------------------------------
-// Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table. NULL: not found.
+// Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table (once
+// lifespan_recorder_runtime has read that). Any thread. NULL: not found.
 void *lifespan_symbol(const char *name);
 #pragma GCC visibility pop
 #endif

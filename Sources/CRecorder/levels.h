@@ -1,5 +1,5 @@
-// A lock-free hash table that only grows: levels of doubling size, each mapped when the one before is half full. Shared by the type table
-// and the stack table. Look-ups take no lock; inserts go to the newest level by compare-and-swap of one word.
+// A lock-free hash table that only grows: levels, each four times the size of the one before and mapped when that is half full. Shared by the type table
+// and the stack table. Look-ups take no lock; inserts go to the first level with room by compare-and-swap of one word.
 // Included by CRecorder's own files only.
 #ifndef LIFESPAN_LEVELS_H
 #define LIFESPAN_LEVELS_H
@@ -39,7 +39,7 @@ static inline void *lifespan_level(struct lifespan_levels *levels, unsigned leve
   return memory;
 }
 
-// The newest level with room, made when needed. Counts one slot as used. NULL: full for good.
+// The first level with room, made when needed. Counts one slot as used. NULL: full for good.
 static inline void *lifespan_level_for_insert(struct lifespan_levels *levels, unsigned *which) {
   for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
     uint32_t half = 1u << (lifespan_level_log2(levels, level) - 1);

@@ -1,4 +1,6 @@
 // The recording's life in this process: start, pause, marks, the door to the linked library. Called by the two doors.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,13 +23,6 @@ struct lifespan_process lifespan_process;
 
 extern char __libc_single_threaded __attribute__((weak));
 
-static void say_partial(const char *why) {
-  struct lifespan_map *map = lifespan_process.map;
-  if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return;
-  snprintf(map->capture_reason, sizeof map->capture_reason, "%s", why);
-  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
-}
-
 // ---- Images -----------------------------------------------------------------------------------------------------------------
 
 // Places of unloaded images whose types were seen. The recorder and the runtime itself know a type by the address of its metadata: another
@@ -48,7 +43,7 @@ static uint64_t build_of(const uint8_t *build_id, size_t length) {
 
 static void types_left(uintptr_t start, uintptr_t end, uint64_t build) {
   if (!lifespan_types_unloaded(start, end, true)) return;
-  if (left_count == sizeof left / sizeof *left) return say_partial(ADDRESS_REUSED); // it may have
+  if (left_count == sizeof left / sizeof *left) return lifespan_say_partial("types", ADDRESS_REUSED); // it may have
   left[left_count].start = start;
   left[left_count].end = end;
   left[left_count++].build = build;
@@ -61,7 +56,7 @@ static void types_came(uintptr_t start, uintptr_t end, uint64_t build) {
       continue;
     }
     if (build && build == left[i].build && start == left[i].start) lifespan_types_unloaded(start, end, false);
-    else say_partial(ADDRESS_REUSED);
+    else lifespan_say_partial("types", ADDRESS_REUSED);
     left[i] = left[--left_count];
   }
 }
@@ -120,12 +115,20 @@ static void fill_header(struct lifespan_map *map) {
   map->parent_pid = (uint32_t)getppid();
   map->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
   struct timespec now;
+  map->clock = lifespan_recorder_tsc_usable() ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
   map->start_stamp = lifespan_recorder_now(map);
   map->start_monotonic_ns = lifespan_monotonic_ns();
   clock_gettime(CLOCK_REALTIME, &now);
   map->start_realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   ssize_t length = readlink("/proc/self/exe", map->program, sizeof map->program - 1);
   map->program[length > 0 ? length : 0] = 0;
+}
+
+void lifespan_say_partial(const char *what, const char *why) {
+  struct lifespan_map *map = lifespan_process.map;
+  if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return;
+  snprintf(map->capture_reason, sizeof map->capture_reason, "%s: %s", what, why);
+  atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
 }
 
 static bool prepare_tables(void) {
@@ -136,17 +139,11 @@ static bool prepare_tables(void) {
 static void test_hooks(void) {
   bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
   if (lifespan_self_test(refcounts)) return;
-  if (!lifespan_self_test_counts.births && lifespan_hooks_fall_back() && lifespan_self_test(refcounts)) {
-    atomic_store(&lifespan_process.map->capture, LIFESPAN_CAPTURE_PARTIAL);
-    return;
-  }
-  say_partial("the self-test did not see its own object");
+  if (!lifespan_self_test_counts.births && lifespan_hooks_fall_back() && lifespan_self_test(refcounts)) return;
+  lifespan_say_partial("self-test", "its own object was not seen");
 }
 
 enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, bool (*on_full)(void *), void *context) {
-#if !defined(__linux__) || !defined(__x86_64__) || !defined(__GLIBC__)
-  return LIFESPAN_START_PLATFORM;
-#endif
   if (lifespan_process.map) return LIFESPAN_START_RUNNING;
   int runtime = lifespan_recorder_runtime(map->capture_reason, sizeof map->capture_reason);
   if (runtime != 1) return runtime == 0 ? LIFESPAN_START_NO_RUNTIME : LIFESPAN_START_UNHOOKABLE;
@@ -162,11 +159,11 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
   atomic_store(&map->capture, LIFESPAN_CAPTURE_COMPLETE);
   lifespan_tasks_start();
   atomic_store_explicit(&map->state, LIFESPAN_PROGRAM_RUNNING, memory_order_release);
-  lifespan_images_start(map->door == LIFESPAN_DOOR_PRELOAD, image_changed, NULL);
+  lifespan_images_start(true, image_changed, NULL);
   if (map->options.unwind == LIFESPAN_UNWIND_LIBUNWIND || map->options.check_every) {
     const char *why = lifespan_reference_start();
     if (why && map->options.unwind == LIFESPAN_UNWIND_LIBUNWIND) {
-      say_partial(why);
+      lifespan_say_partial("--unwind libunwind", why);
       lifespan_process.unwind = LIFESPAN_UNWIND_AUTO;
     }
   }
@@ -266,3 +263,5 @@ __attribute__((visibility("default"))) void lifespan_mark_generation(const char 
   const struct lifespan_door_table *door = lifespan_recorder_door();
   if (door->abi == LIFESPAN_ABI) door->mark(name ? name : "", name ? strlen(name) : 0);
 }
+
+#endif

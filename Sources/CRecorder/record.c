@@ -1,5 +1,7 @@
 // From a hook to an event in the ring: what every event is made of, in the order that keeps it exact (a death before the memory goes, a
 // birth after it was obtained; retain and release before the call, loads after it). Called by the hooks, in the program's threads.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -10,12 +12,10 @@
 #include "raw.h"
 #include "runtime_layout.h"
 
-#define TESTING 3u // lifespan_local.inside while the self-test runs
-
 struct lifespan_self_test lifespan_self_test_counts;
 
 static inline bool testing(uint32_t *counter) {
-  if (LIKELY(lifespan_local.inside != TESTING)) return false;
+  if (LIKELY(lifespan_local.inside != LIFESPAN_TESTING)) return false;
   ++*counter;
   return true;
 }
@@ -44,7 +44,7 @@ void lifespan_record_birth(const void *object, const void *metadata, uint64_t si
   if (!atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
-  struct lifespan_type type = lifespan_type_at_birth(thread, metadata, object, caller.pc);
+  struct lifespan_type type = lifespan_type_at_birth(thread, metadata, caller.pc);
   if (type.id) write_birth(thread, object, type.id, size, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
   lifespan_leave(thread);
 }
@@ -122,7 +122,7 @@ static bool is_event(const void *address) {
 
 void lifespan_record_free(const void *address) {
   if (!address || !lifespan_on() || !is_event(address)) return;
-  if (UNLIKELY(lifespan_local.inside == TESTING)) return;
+  if (UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   if (lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_DEATH)) {
@@ -212,3 +212,5 @@ void lifespan_recorder_token_died(uint64_t token) {
   write_end(thread, LIFESPAN_R_DEATH, (const void *)token, caller);
   lifespan_leave(thread);
 }
+
+#endif

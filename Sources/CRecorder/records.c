@@ -1,5 +1,7 @@
 // What is recorded, asked from outside of hooks: the same decisions as types.c makes at a type's first birth. Called by
 // CLinkedDoor.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "lifespan_records.h"
 
@@ -19,3 +21,5 @@ bool lifespan_recorder_rules_allow(const struct lifespan_map *map, const char *n
 size_t lifespan_recorder_plain_name(const char *name, size_t length, char *plain, size_t room) {
   return lifespan_plain_name(name, length, plain, room);
 }
+
+#endif

@@ -1,5 +1,7 @@
 // Writing to a thread's ring: the slow paths behind internal.h's inline ones. A full ring grows once, then waits for the consumer
 // or counts what it loses, as the recording's options say. Called in hooks: no allocation, no libc but inline code.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include "internal.h"
@@ -143,3 +145,5 @@ bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_ce
   lifespan_ring_publish(thread, cells);
   return true;
 }
+
+#endif

@@ -1,4 +1,7 @@
 // One frame description entry → rows: runs its call frame program. Called by rows_compile.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -229,3 +232,5 @@ bool rows_cfi(const struct rows_source *source, uintptr_t fde, struct rows_cie *
   rows_put(builder, (uint32_t)(machine.pc - source->base), (struct rows_row){.kind = ROWS_NONE});
   return true;
 }
+
+#endif

@@ -1,5 +1,8 @@
 // Compiles an image's rows: frame descriptions in the order of .eh_frame_hdr's sorted table, and the gaps between them.
 // Called by images.c when an image is loaded, never in a hook. Memory by mmap only.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -133,3 +136,5 @@ bool rows_compile(const struct rows_source *source, struct rows_builder *builder
   if (rows != MAP_FAILED) builder->room = builder->count;
   return true;
 }
+
+#endif

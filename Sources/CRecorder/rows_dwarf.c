@@ -1,5 +1,8 @@
 // Variable-length numbers and encoded pointers of `.eh_frame`, bounded. Called by rows_cfi.c and rows_compile.c at
 // start.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include <string.h>
 
 #include "rows.h"
@@ -76,3 +79,5 @@ uintptr_t rows_readable(const struct rows_source *source, uintptr_t address, siz
   }
   return 0;
 }
+
+#endif

@@ -1,4 +1,7 @@
 // Common and frame description entries of `.eh_frame`: bounds and heads. Called by rows_cfi.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -49,3 +52,5 @@ bool rows_parse_cie(const struct rows_source *source, uintptr_t address, struct 
   cie->program = at;
   return true;
 }
+
+#endif

@@ -1,6 +1,9 @@
 // Rows for code that has no frame descriptions (Swift's `nounwind` functions: 11 to 32 % of its libraries' code), by
 // following the height of the stack through the instructions. Two passes: the first finds the spans that jumps cross,
 // so that an aligned loop head is not taken for a new function; the second simulates. Called by rows_compile.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include <string.h>
 
 #include "rows.h"
@@ -286,3 +289,5 @@ void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struc
   s.emit = true;
   pass(&s);
 }
+
+#endif

@@ -9,7 +9,6 @@
 // Heap object: metadata, then the reference count word.
 #define SWIFT_REFCOUNT_SLOW (1ull << 63)      // a side table holds the counts
 #define SWIFT_REFCOUNT_IMMORTAL 0xffffffffu   // low half of the word of a static object
-#define SWIFT_REFCOUNT_DEINITING (1ull << 32)
 static inline uint64_t swift_refcount_word(const void *object) { return ((const uint64_t *)object)[1]; }
 static inline uint64_t swift_refcount_unowned(uint64_t word) { return word >> 1 & 0x7fffffff; }
 static inline uint64_t swift_refcount_strong(uint64_t word) { return (word >> 33 & 0x3fffffff) + 1; }
@@ -19,7 +18,6 @@ static inline uint64_t swift_refcount_strong(uint64_t word) { return (word >> 33
 #define SWIFT_KIND_HEAP_LOCAL 0x400u         // closure contexts, captured variables
 #define SWIFT_KIND_HEAP_GENERIC_LOCAL 0x500u // swift_allocBox
 #define SWIFT_KIND_ERROR_OBJECT 0x501u
-#define SWIFT_KIND_TASK 0x502u
 static inline uint64_t swift_metadata_kind(const void *metadata) { return *(const uint64_t *)metadata; }
 static inline bool swift_metadata_is_class(const void *metadata) {
   uint64_t kind = swift_metadata_kind(metadata);

@@ -1,5 +1,7 @@
 // Stacks: a parents-first tree of return addresses. A walk gives frames root first with how many are unchanged; only the changed ones are looked
 // up, in a lock-free hash of (parent, return address). A new node's record is published in the ring before its id can be seen. In hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -109,11 +111,4 @@ uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t 
   return walk->nodes[count - 1];
 }
 
-uint32_t lifespan_recorder_current_stack(void) {
-  if (!lifespan_on()) return LIFESPAN_STACK_NONE;
-  struct lifespan_thread *thread = lifespan_enter();
-  if (!thread) return LIFESPAN_STACK_NONE;
-  uint32_t id = LIFESPAN_CALLER_STACK(thread);
-  lifespan_leave(thread);
-  return id;
-}
+#endif

@@ -1,5 +1,7 @@
 // Where the Swift runtime's functions lie in this process: dynamic symbols first, then the executable's full symbol table (a static
 // runtime keeps its names only there). Called at the start, outside hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -162,3 +164,5 @@ int lifespan_recorder_runtime(char *reason, size_t room) {
   }
   return 0;
 }
+
+#endif

@@ -1,4 +1,6 @@
 // Swift tasks: which one runs on this thread, and which made which. Called in hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "internal.h"
 #include "runtime_layout.h"
@@ -36,3 +38,5 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task) {
   write(thread, task, parent);
   write(thread, parent, 0); // what follows belongs to the parent again
 }
+
+#endif

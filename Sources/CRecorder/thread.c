@@ -1,5 +1,7 @@
 // Threads: who writes to which ring. A thread claims a slot at its first event and never gives it back (frees come after any destructor of
 // ours): the consumer takes it when the ring is empty and the thread is gone. Called in hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <string.h>
@@ -111,3 +113,5 @@ void lifespan_leave_slow(struct lifespan_thread *thread) {
 }
 
 bool lifespan_recorder_is_naming(void) { return lifespan_local.inside == LIFESPAN_NAMING; }
+
+#endif

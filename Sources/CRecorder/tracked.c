@@ -1,5 +1,7 @@
 // Tracked types: the set of class descriptors that conform to the marker protocol or were named one by one. Conformance records are
 // read from the images' own tables when a protocol is registered, never through the runtime in a hook.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "tracked.h"
 
@@ -102,3 +104,5 @@ void lifespan_recorder_track_protocol(const void *protocol_descriptor) {
   enumerate(visit, (void *)(uintptr_t)protocol_descriptor);
   lifespan_types_retrack();
 }
+
+#endif

@@ -1,11 +1,14 @@
 // Names and patterns: what a report calls a type, and whether a rule of the recording lets it in.
 // Called by types.c once for each type, in hooks: no allocation.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #include "type_names.h"
 
 #include <string.h>
 
-// Takes private discriminators off: "(unknown context at $7f…)." and "(Name in _HASH)". Returns the length in `plain`.
+// Takes private discriminators off as swift_getTypeName writes them: "(unknown context at $7f…).". (The demangler's form,
+// "(Name in _HASH)", is for LifespanAnalysis.) Returns the length in `plain`.
 size_t lifespan_plain_name(const char *name, size_t length, char *plain, size_t room) {
   static const char unknown[] = "(unknown context at $";
   size_t out = 0;
@@ -72,3 +75,5 @@ uint32_t lifespan_class_kind(const char *name, size_t length) {
   }
   return LIFESPAN_KIND_CLASS;
 }
+
+#endif

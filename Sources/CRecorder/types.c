@@ -1,5 +1,7 @@
 // Types: from an object's metadata to a type id, by a lock-free table. A new type is classified and named once, at its first birth, and its
 // record is published in the ring before the id can be seen by anyone, so that names survive a SIGKILL. Called in hooks.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
 #include <string.h>
@@ -231,8 +233,7 @@ static uint64_t make(struct lifespan_thread *thread, const void *metadata, uintp
   }
 }
 
-struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, const void *object, uintptr_t caller) {
-  (void)object;
+struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller) {
   uint64_t value = find((uint64_t)metadata);
   if (UNLIKELY(value & KEYED_BY_CALLER)) value = find(closure_key(metadata, caller));
   if (UNLIKELY(!value)) value = make(thread, metadata, caller);
@@ -291,3 +292,5 @@ void lifespan_types_retrack(void) {
   }
   lifespan_leave(thread);
 }
+
+#endif

@@ -67,8 +67,5 @@ const char *lifespan_reference_start(void);
 // Stack bounds of the calling thread from struct pthread (no pthread_getattr_np); false: not known.
 bool lifespan_stack_bounds(uintptr_t *lo, uintptr_t *hi);
 
-// Length in bytes of the x86-64 instruction at p (0 unknown), for the detour's and the gap scan's decoders.
-unsigned lifespan_instruction_length(const uint8_t *p);
-
 #pragma GCC visibility pop
 #endif

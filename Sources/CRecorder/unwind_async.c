@@ -5,6 +5,9 @@
 // below its frame record, and has stored it there before its first call; a context lives until its function has
 // returned, and each parent outlives its child. Marks stand only in such functions' records. The checks below are for
 // damaged memory.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "unwind_step.h"
 
 static bool is_pointer(uintptr_t value) {
@@ -29,3 +32,5 @@ unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool *who
   }
   return count;
 }
+
+#endif

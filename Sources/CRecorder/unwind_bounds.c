@@ -5,6 +5,9 @@
 // very block. The offset moved between versions, so it is not trusted: two neighbouring words are taken only when they
 // describe a block that holds both the struct itself, at its end, and the current stack pointer. The main thread: the
 // kernel's mapping, read once at start.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -100,3 +103,5 @@ bool lifespan_stack_bounds(uintptr_t *lo, uintptr_t *hi) {
     if (describes(self, here, offset, lo, hi)) return true;
   return false;
 }
+
+#endif

@@ -1,8 +1,9 @@
 // Length and shape of x86-64 instructions in 64-bit mode: legacy, REX, VEX, EVEX and XOP encodings. Called by the gap
-// scan (rows_gap.c) at start, and through lifespan_instruction_length by whoever places a detour. Tables, no state.
-#include "unwind_instruction.h"
+// scan (rows_gap.c) and by the detours (detour_x86_64.c), at the start. Tables, no state.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
 
-#include "unwind.h"
+#include "unwind_instruction.h"
 
 // What follows an opcode byte.
 enum follow {
@@ -202,7 +203,4 @@ bool unwind_decode(const uint8_t *p, size_t room, struct unwind_instruction *out
   return true;
 }
 
-unsigned lifespan_instruction_length(const uint8_t *p) {
-  struct unwind_instruction instruction;
-  return unwind_decode(p, 15, &instruction) ? instruction.length : 0;
-}
+#endif

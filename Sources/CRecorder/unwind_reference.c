@@ -4,6 +4,9 @@
 // the walk's libunwind mode and by the recorder's checks.
 //
 // Left over inside libunwind: short mutexes of its own pools around a list operation, with signals blocked.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -250,3 +253,5 @@ unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t p
   uint32_t end;
   return unwind_by_reference(bounds, pc, sp, fp, registers, pcs, room, &end);
 }
+
+#endif

@@ -3,6 +3,9 @@
 //
 // A walk's own words are four for each frame, root first (struct frame). New frames are put at the far end, innermost
 // last, and moved down behind the kept ones.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include <string.h>
 
 #include "unwind.h"
@@ -212,3 +215,5 @@ bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs,
     if (walk->pcs[walk->count - 1 - i] != pcs[i]) return false;
   return true;
 }
+
+#endif

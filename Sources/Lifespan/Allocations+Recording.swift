@@ -29,7 +29,8 @@ extension Allocations {
   /// Under `lifespan record` the command's own recording, with the command's options, is the one that goes on.
   ///
   /// - Parameters:
-  ///   - scope: which objects are recorded.
+  ///   - recording: which objects are recorded: `.tracked`, `.swiftObjects`, or rules alone
+  ///     (`[.record("MyApp.*"), .ignore("*Cache")]`: Swift objects of those types).
   ///   - rules: which types of them, by name; all together up to 2,048 bytes.
   ///   - referenceCounts: whether retain and release of all recorded types are recorded. Those of tracked types always
   ///     are.
@@ -41,10 +42,10 @@ extension Allocations {
   /// which only what is used takes memory.
   @discardableResult
   public static func start(
-    recording scope: Scope, rules: [Rule] = [], referenceCounts: Bool = false, historyEvents: Int = 65_536
+    recording: Recording, _ rules: [Rule] = [], referenceCounts: Bool = false, historyEvents: Int = 65_536
   ) throws(StartError) -> Capture {
     var text = ""
-    for rule in rules {
+    for rule in recording.rules + rules {
       guard let line = rule.line else { throw .invalidRules }
       text += line
     }
@@ -52,7 +53,7 @@ extension Allocations {
     var reason = [CChar](repeating: 0, count: 512)
     let status = text.withCString { rules in
       var settings = lifespan_linked_settings()
-      settings.scope = (scope == .tracked ? LIFESPAN_SCOPE_TRACKED : LIFESPAN_SCOPE_SWIFT).rawValue
+      settings.scope = (recording.scope == .tracked ? LIFESPAN_SCOPE_TRACKED : LIFESPAN_SCOPE_SWIFT).rawValue
       settings.refcounts = referenceCounts ? 1 : 0
       settings.history_events = UInt32(clamping: historyEvents)
       settings.rules = rules

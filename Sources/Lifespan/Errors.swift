@@ -6,7 +6,7 @@ extension Allocations {
   public struct NotRecording: Error, Sendable, Hashable, CustomStringConvertible {
     /// Why there is no answer.
     public enum Reason: Sendable, Hashable {
-      /// ``Allocations/start(recording:rules:referenceCounts:historyEvents:)`` was not called, or has failed.
+      /// ``Allocations/start(recording:_:referenceCounts:historyEvents:)`` was not called, or has failed.
       case notStarted
       /// The recording was stopped: objects born since are not counted.
       case stopped

@@ -1,12 +1,8 @@
 // What a recording records. Given to Allocations.start.
 
 extension Allocations {
-  /// Which objects a recording looks at.
-  public enum Scope: Sendable, Hashable {
-    /// Objects of ``Tracked`` types and of classes given to ``Allocations/track(_:)``, and tokens.
+  enum Scope: Sendable, Hashable {
     case tracked
-    /// All Swift heap objects: class instances, boxes, closure contexts, the storage of arrays, dictionaries and sets,
-    /// tasks.
     case swiftObjects
   }
 
@@ -37,6 +33,27 @@ extension Allocations {
       guard !pattern.isEmpty, !pattern.utf8.contains(where: { $0 == 0x0a || $0 == 0 }) else { return nil }
       return "\(action.rawValue)\(pattern)\n"
     }
+  }
+
+  /// Which objects a recording looks at. Given to ``start(recording:_:referenceCounts:historyEvents:)``: a scope, or rules
+  /// alone.
+  public struct Recording: Sendable, Hashable, ExpressibleByArrayLiteral {
+    let scope: Scope
+    let rules: [Rule]
+
+    /// Objects of ``Tracked`` types and of classes given to ``Allocations/track(_:)``, and tokens.
+    public static let tracked = Recording(scope: .tracked, rules: [])
+    /// All Swift heap objects: class instances, boxes, closure contexts, the storage of arrays, dictionaries and sets,
+    /// tasks.
+    public static let swiftObjects = Recording(scope: .swiftObjects, rules: [])
+
+    init(scope: Scope, rules: [Rule]) {
+      self.scope = scope
+      self.rules = rules
+    }
+
+    /// Swift objects of the types that the rules let in: `[.record("MyApp.*"), .ignore("*Cache")]`.
+    public init(arrayLiteral rules: Rule...) { self.init(scope: .swiftObjects, rules: rules) }
   }
 
   /// Which objects a row counts: the lifespan filter of Instruments.

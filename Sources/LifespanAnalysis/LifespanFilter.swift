@@ -1,4 +1,4 @@
-// The lifespan filter of INTERFACE: which rows or objects a report shows.
+// The lifespan filter, as Instruments has it: which rows or objects a report shows.
 
 /// Which objects: all that were created, those still living, those destroyed.
 public enum LifespanFilter: String, Sendable, Codable, Hashable, CaseIterable {

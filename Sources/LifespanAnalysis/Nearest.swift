@@ -1,4 +1,5 @@
-// The names nearest to one that isn't there. Used for types, marks and addresses in QuestionError.
+// The names nearest to one that isn't there. Used for types and marks in QuestionError, for generations by the command, and
+// (the distance alone) for words of its command line.
 import LifespanTrace
 
 /// Suggestions for a name that is not known.
@@ -21,8 +22,9 @@ public enum Nearest {
     return found.sorted { ($0.edits, $0.name) < ($1.edits, $1.name) }.prefix(limit).map(\.name)
   }
 
-  /// Number of insertions, deletions, replacements and swaps of neighbours between two words.
-  static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+  /// Number of insertions, deletions, replacements and swaps of neighbours between two words, byte by byte. Costs the
+  /// product of their lengths.
+  public static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var before = [Int](repeating: 0, count: other.count + 1)
     var row = Array(0...other.count)
     for (i, left) in one.enumerated() {

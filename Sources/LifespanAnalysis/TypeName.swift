@@ -1,5 +1,5 @@
-// Type names as the runtime gives them, made plain: INTERFACE's "private or local type by its plain name, without its
-// discriminator". Used by TypeCatalog; reports use it for names that they demangle themselves.
+// Type names as the runtime gives them, made plain: a private or local type goes by its name without its discriminator.
+// Used by TypeCatalog.
 
 /// Rewrites of type names.
 public enum TypeName {

@@ -47,7 +47,8 @@ public struct CodeImage: Hashable, Sendable {
 }
 
 /// An address inside an image, knowing whether it is where a call returns to or where a function begins.
-/// The "minus one" that a return address needs is applied here and nowhere else.
+/// The "minus one" that a return address needs to be named is applied here. (`ReturnAddress` of LifespanTrace has its own,
+/// to find the image.)
 public enum CodeAddress: Hashable, Sendable {
   /// Behind a call: the function is the one of the byte before.
   case returnAddress(UInt64)

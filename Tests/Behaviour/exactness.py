@@ -87,3 +87,12 @@ def refcounts(bench):
     bench.needs_recorder()
     serial = recording.ask("objects", "--type", "Program.First")["objects"][0]["serial"]
     expect(recording.ask("history", f"@{serial}")["refcounts_recorded"], "history: refcounts are said not to be recorded")
+
+
+@behaviour("events are stamped by the processor's counter where the kernel's own clock is that counter")
+def clock(bench):
+    with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as file:
+        counter = file.read().strip() == "tsc"
+    recording = bench.same([bench.program("unowned.swift")])
+    header = bench.command("dump", recording.trace).out.split("\n", 1)[0]
+    expect(("time stamp counter" in header) == counter, f"the kernel's clock is the counter: {counter}; {header}")

@@ -27,6 +27,8 @@ final class SessionTests: CommandTestCase {
     XCTAssertEqual(listed["record_pid"] as? Int, Int(running.pid))
     XCTAssertEqual(listed["recording"] as? Bool, true)
     XCTAssertEqual(listed["lost"] as? Int, 0)
+    let keys = ["pid", "record_pid", "program", "elapsed_ns", "events", "living", "lost", "recording", "trace"]
+    XCTAssertEqual(listed.keys.sorted(), keys.sorted())
     XCTAssertEqual(listed["trace"] as? String, "\(folder.path)/\(pid).lifespan")
     XCTAssertEqual((listed["program"] as? String)?.hasSuffix("/bash"), true)
     let table = try run("list").output.split(separator: "\n")

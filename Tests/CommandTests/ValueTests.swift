@@ -59,13 +59,6 @@ final class ValueTests: XCTestCase {
     XCTAssertEqual(OutputName.numbered("a.trace", 3), "a.trace-3")
   }
 
-  func testGenerationsWithoutANameAreLetters() {
-    let pairs: [(UInt64, String)] = [
-      (0, "A"), (25, "Z"), (26, "AA"), (51, "AZ"), (52, "BA"), (701, "ZZ"), (702, "AAA"),
-    ]
-    for (number, letters) in pairs { XCTAssertEqual(GenerationLetters.name(number), letters) }
-  }
-
   func testAWaitStatusIsAnEndOrNone() {
     XCTAssertEqual(ProgramEnd(waitStatus: 7 << 8), .exited(7))
     XCTAssertEqual(ProgramEnd(waitStatus: 9), .killed(signal: 9))

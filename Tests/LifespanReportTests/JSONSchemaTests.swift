@@ -1,4 +1,4 @@
-// The documents of the goldens against the schemas that the documentation shows.
+// The documents of the goldens, and of commands that say what is so now, against the schemas that the documentation shows.
 import Foundation
 import XCTest
 
@@ -12,9 +12,14 @@ final class JSONSchemaTests: XCTestCase {
       "stats": ["stats", "stats-empty", "stats-incomplete"], "generations": ["generations", "generation-objects"],
       "diff": ["diff"], "objects": ["objects"], "history": ["history"],
     ]
-    XCTAssertEqual(schemas.count, goldens.count)
+    let ofNow = ["list": [["list", "--json"]], "doctor": [["doctor", "--json"], ["doctor", "--json", "ls"]]]
+    XCTAssertEqual(schemas.count, goldens.count + ofNow.count)
     for schema in schemas {
       let command = String(schema.title.split(separator: " ")[1])
+      for words in ofNow[command] ?? [] {
+        let document = Data(try CommandRun(words, in: temporaryFolder(self)).stdout.utf8)
+        XCTAssertEqual(schema.problems(of: try JSONSerialization.jsonObject(with: document)), [], "\(words)")
+      }
       for name in goldens[command] ?? [] {
         let document = try Data(contentsOf: tests.appendingPathComponent("Goldens/\(name).json"))
         XCTAssertEqual(schema.problems(of: try JSONSerialization.jsonObject(with: document)), [], name)

@@ -8,7 +8,7 @@ class RecordedTestCase: XCTestCase {
   static let rules: [Allocations.Rule] = [.ignore("LifespanTests.*Cache")]
 
   override func setUpWithError() throws {
-    try Allocations.start(recording: .swiftObjects, rules: Self.rules)
+    try Allocations.start(recording: .swiftObjects, Self.rules)
   }
 
   /// Counts of a type by its name in statistics of everything.

@@ -16,7 +16,7 @@ final class RecordingTests: RecordedTestCase {
 
   func testASecondStartWithTheSameOptionsChangesNothing() throws {
     let object = made { Born() }
-    XCTAssertEqual(try Allocations.start(recording: .swiftObjects, rules: Self.rules), Allocations.capture)
+    XCTAssertEqual(try Allocations.start(recording: .swiftObjects, Self.rules), Allocations.capture)
     XCTAssertEqual(try Allocations.liveCount(of: Born.self), 1)
     withExtendedLifetime(object) {}
   }
@@ -27,11 +27,18 @@ final class RecordingTests: RecordedTestCase {
     }
   }
 
+  func testRulesAloneMeanSwiftObjectsOfThoseTypes() throws {
+    XCTAssertEqual(try Allocations.start(recording: [.ignore("LifespanTests.*Cache")]), Allocations.capture)
+    XCTAssertThrowsError(try Allocations.start(recording: [.record("MyApp.*"), .ignore("*Cache")])) { error in
+      XCTAssertEqual(error as? Allocations.StartError, .alreadyRecording)
+    }
+  }
+
   func testRulesThatCannotBeReadAreRefused() {
     for rules: [Allocations.Rule] in [
       [.record("")], [.ignore("A\nB")], [.record(String(repeating: "x", count: 2_048))],
     ] {
-      XCTAssertThrowsError(try Allocations.start(recording: .swiftObjects, rules: rules)) { error in
+      XCTAssertThrowsError(try Allocations.start(recording: .swiftObjects, rules)) { error in
         XCTAssertEqual(error as? Allocations.StartError, .invalidRules)
       }
     }
@@ -47,7 +54,7 @@ final class RecordingTests: RecordedTestCase {
     XCTAssertEqual(try row("LifespanTests.RecordingTests.Paused")?.persistentCount, 1)
     before = nil
     XCTAssertEqual(try row("LifespanTests.RecordingTests.Paused")?.persistentCount, 0, "deaths stay recorded")
-    try Allocations.start(recording: .swiftObjects, rules: Self.rules)
+    try Allocations.start(recording: .swiftObjects, Self.rules)
     XCTAssertEqual(try Allocations.liveCount(of: Paused.self), 0)
     withExtendedLifetime((before, between)) {}
   }

@@ -2,38 +2,22 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "session.h"
 
-// Robust: when this process is killed, the program sees FUTEX_OWNER_DIED at once and stops waiting for it.
-static int make_consumer_mutex(struct lifespan_map *map) {
-  _Static_assert(sizeof(pthread_mutex_t) <= sizeof map->consumer_mutex, "mutex");
-  pthread_mutexattr_t attributes;
-  int error = pthread_mutexattr_init(&attributes);
-  if (error) return error;
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  error = pthread_mutex_init((pthread_mutex_t *)(void *)map->consumer_mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-  return error;
-}
-
-static int fill(struct lifespan_map *map, const struct lifespan_options *options, uint64_t bytes) {
+// What the command owns of the header; the consumer makes its mutex when it begins to drain (CDrain/run.c).
+static void fill(struct lifespan_map *map, const struct lifespan_options *options, uint64_t bytes) {
   map->magic = LIFESPAN_MAP_MAGIC;
   map->abi = LIFESPAN_ABI;
   map->door = LIFESPAN_DOOR_PRELOAD;
   map->options = *options;
-  int error = make_consumer_mutex(map);
-  if (error) return error;
   atomic_store_explicit(&map->allocated, bytes, memory_order_relaxed);
   atomic_store_explicit(&map->next_free, LIFESPAN_DATA_OFFSET, memory_order_relaxed);
   atomic_store_explicit(&map->recording, options->paused ? 0 : 1, memory_order_relaxed);
   atomic_store_explicit(&map->consumer_alive, 1, memory_order_release);
-  return 0;
 }
 
 int session_map_create(const struct lifespan_options *options, uint64_t data_bytes, struct lifespan_map **map) {
@@ -50,8 +34,10 @@ int session_map_create(const struct lifespan_options *options, uint64_t data_byt
     if (at == MAP_FAILED) error = errno;
     else *map = at;
   }
-  if (!error) error = fill(*map, options, bytes);
-  if (!error) return file;
+  if (!error) {
+    fill(*map, options, bytes);
+    return file;
+  }
   session_map_close(*map, file);
   *map = NULL;
   return -error;

@@ -1,4 +1,5 @@
 // What the preload library's interposed functions (CMallocHooks) need of the recorder. Hidden: nothing of it leaves the library.
+// Any thread, signal handlers too, before the start as well; nothing here allocates. What cannot be recorded is counted.
 #ifndef LIFESPAN_INTERPOSE_H
 #define LIFESPAN_INTERPOSE_H
 
@@ -7,7 +8,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// free() of any block, before it: an event when it looks like an object of a known type and no hook above announced it. Any thread, signal handlers too.
+// free() of any block, before it: an event when it looks like an object of a known type and no hook above announced it.
 void lifespan_record_free(const void *address);
 
 // realloc of a block that looks like an object: before the call (true: the other must follow), and after it (to = NULL: it failed).

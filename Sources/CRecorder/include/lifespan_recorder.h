@@ -1,4 +1,4 @@
-// The recorder's interface to the two doors: the preload library (CMallocHooks) and the linked library (Lifespan).
+// The recorder's interface to the two doors: the preload library (CMallocHooks) and the linked library (CLinkedDoor).
 #ifndef LIFESPAN_RECORDER_H
 #define LIFESPAN_RECORDER_H
 
@@ -52,9 +52,6 @@ void lifespan_recorder_token_died(uint64_t token);
 
 // A mark with its exact stamp (0: nothing recorded). Any thread, also signal handlers.
 uint64_t lifespan_recorder_mark(const char *name, size_t length);
-
-// Id of the calling thread's current stack, interned (0 none). Any thread, outside hooks.
-uint32_t lifespan_recorder_current_stack(void);
 
 // Looks for images that came or went. Outside hooks.
 void lifespan_recorder_refresh_images(void);

@@ -4,7 +4,7 @@
 // command or, in the linked door, in the same process. Plain data and inline arithmetic only; no allocation, no locks.
 // Everything here is hostile input for the reader: it checks every offset, count and length before use.
 //
-//   offset 0                 struct lifespan_map            one page
+//   offset 0                 struct lifespan_map            two pages
 //   LIFESPAN_REQUEST_OFFSET  struct lifespan_request        questions from the program to the recording command
 //   LIFESPAN_RINGS_OFFSET    struct lifespan_ring[LIFESPAN_RING_SLOTS]
 //   LIFESPAN_DATA_OFFSET     ring buffers, handed out by map->next_free up to map->allocated
@@ -98,9 +98,8 @@ enum lifespan_object_kind {
   LIFESPAN_KIND_TOKEN = 11, // Allocations.Token: a value, not a heap object
 };
 
-// Type flags.
+// Flags of a type's record.
 #define LIFESPAN_TYPE_TRACKED 1u // refcounts are recorded: of all types, or it conforms to Tracked, or was tracked by name
-#define LIFESPAN_TYPE_IGNORED 2u // a rule leaves it out; never on an event
 
 // Flavours of retain and release.
 enum lifespan_refcount_flavour {
@@ -197,7 +196,7 @@ struct lifespan_map {
   _Atomic uint32_t recording;       // 0 paused: births are not recorded, deaths are
   // the consumer's life: a robust mutex held by the draining thread for as long as it drains (its word shows FUTEX_OWNER_DIED
   // at once when the consumer is killed), and a counter that moves in every round
-  _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made by the consumer
+  _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made when the consumer begins to drain
   _Atomic uint64_t consumer_beat;
   _Atomic uint32_t consumer_wake;   // futex word: a producer with a full ring adds 1 and wakes
   _Atomic uint32_t consumer_alive;  // 1 while a consumer is attached, 0 when it has said goodbye
@@ -214,7 +213,7 @@ _Static_assert(sizeof(struct lifespan_map) <= 8192, "header");
 
 // ---- Request slot: the linked library under `lifespan record` asks the command -------------------------------------
 // Asker (one at a time, its own lock): writes op/length/data, state POSTED, adds 1 to consumer_wake and wakes. Consumer: runs a drain
-// round, writes the answer, state ANSWERED. Asker takes it and stores IDLE. Payloads: lifespan_query.h of CDrain.
+// round, writes the answer, state ANSWERED. Asker takes it and stores IDLE. Payloads: "Questions" in lifespan_drain.h.
 enum lifespan_request_state { LIFESPAN_REQUEST_IDLE = 0, LIFESPAN_REQUEST_POSTED = 1, LIFESPAN_REQUEST_ANSWERED = 2 };
 #define LIFESPAN_REQUEST_BYTES (LIFESPAN_RINGS_OFFSET - LIFESPAN_REQUEST_OFFSET - 64)
 struct lifespan_request {

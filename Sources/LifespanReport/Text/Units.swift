@@ -1,4 +1,5 @@
-// The one place where numbers get separators, bytes their units and times their seconds. Used by every text renderer.
+// The one place where numbers get separators, bytes their units and times their seconds. Used by every text renderer and
+// by the command's own lines.
 
 /// Writes numbers as a person reads them. Integer arithmetic only: the same value gives the same text everywhere.
 public enum Units {
@@ -40,11 +41,6 @@ public enum Units {
       if hundredths < 102_400 { return decimal(hundredths, digits: 2) + " " + unit }
     }
     return decimal(rounded(value, shift: 40), digits: 2) + " TiB"
-  }
-
-  /// As `bytes`, with a sign: `+12.06 KiB`, `-96 B`, `0 B`.
-  public static func signedBytes(_ value: Int64) -> String {
-    (value > 0 ? "+" : "") + bytes(value)
   }
 
   /// Seconds with three decimals: `12.400 s`.

@@ -15,6 +15,7 @@
 
 #include "lifespan_map.h"
 #include "unwind.h"
+#include "unwind_instruction.h"
 
 extern void *__libc_malloc(size_t);
 
@@ -61,10 +62,11 @@ static void check_nodes(void) {
 // Does a call instruction stand before the return address?
 static bool follows_call(uint64_t pc) {
   const uint8_t *p = (const uint8_t *)pc;
+  struct unwind_instruction instruction;
   if (p[-5] == 0xe8) return true;
   for (unsigned length = 2; length <= 7; length++)
     if (p[-(int)length] == 0xff && (p[1 - (int)length] & 0x38) == 0x10 &&
-        lifespan_instruction_length(p - length) == length)
+        unwind_decode(p - length, 15, &instruction) && instruction.length == length)
       return true;
   return p[-6] == 0x67 && p[-5] == 0xe8;
 }

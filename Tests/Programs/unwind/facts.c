@@ -10,6 +10,7 @@
 
 #include "lifespan_map.h"
 #include "unwind.h"
+#include "unwind_instruction.h"
 
 static int loads, unloads, with_build_id;
 static char last_path[512];
@@ -71,8 +72,10 @@ static void lengths(void) {
       {{0x8b, 0x04, 0x25, 1, 2, 3, 4}, 7}, {{0xc8, 1, 2, 3}, 4}, {{0x48, 0xa1, 1, 2, 3, 4, 5, 6, 7, 8}, 10},
       {{0x06}, 0}, {{0x0f, 0x04}, 0}};
   unsigned wrong = 0;
-  for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
-    wrong += lifespan_instruction_length(cases[i].bytes) != cases[i].length;
+  for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct unwind_instruction one = {0};
+    wrong += (unwind_decode(cases[i].bytes, 15, &one) ? one.length : 0) != cases[i].length;
+  }
   printf("lengths_wrong %u\n", wrong);
 }
 

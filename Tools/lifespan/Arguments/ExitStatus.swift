@@ -10,8 +10,6 @@ struct ExitStatus: Equatable, Sendable {
   /// Input that cannot be read or output that cannot be written.
   static let unusable = ExitStatus(code: 2)
   static let wrongUsage = ExitStatus(code: 64)
-  /// `record`: the program ended with 0 and a limit was passed.
-  static let recordedLimitPassed = ExitStatus(code: 66)
   static let notExecutable = ExitStatus(code: 126)
   static let notFound = ExitStatus(code: 127)
 

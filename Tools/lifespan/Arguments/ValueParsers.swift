@@ -4,7 +4,6 @@
 enum ValueParser {
   static let timeForm = "a time with its unit, e.g. 12.5s, 850ms, 2m"
   static let bytesForm = "a number of bytes, e.g. 65536, 64K, 1M, 2G"
-  static let serialForm = "an object's number, e.g. @12"
 
   private static let timeUnits: [(suffix: String, nanoseconds: Double)] = [
     ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9),

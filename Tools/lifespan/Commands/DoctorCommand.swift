@@ -1,21 +1,10 @@
 // `lifespan doctor [PROGRAM]`: can this machine and this program be recorded, with which capture, and why not.
+import LifespanReport
 
 enum DoctorCommand {
   static let spec = CommandSpec(
     name: "doctor", usage: "[PROGRAM] [--json]", summary: "can this machine and this program be recorded, and why not",
     operands: .count(0...1), options: [.json], discussion: { "exit status: 0 it can, 1 it cannot." }, run: run)
-
-  /// The document of `doctor --json`.
-  private struct Document: Encodable {
-    let format = 1
-    let can_record: Bool
-    /// `complete` or `none`: what is to be expected; a trace says what it was.
-    let capture: String
-    let program: String?
-    let runtime: String?
-    let machine: [Check]
-    let checks: [Check]
-  }
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let facts = try arguments.operands.first.map { ProgramFacts(path: try ProgramLookup($0).path, readCode: true) }
@@ -23,15 +12,29 @@ enum DoctorCommand {
     let program = facts.map(ProgramChecks.all) ?? []
     let can = !(machine + program).contains { $0.state == .no }
     if arguments.has("--json") {
-      let document = Document(
-        can_record: can, capture: can ? "complete" : "none", program: facts?.path, runtime: facts?.runtime.rawValue,
-        machine: machine, checks: program)
-      guard let text = RecordingStatus.encode(document) else { return .unusable }
-      StandardStreams.printLine(text)
+      StandardStreams.printLine(document(machine, program, facts, can).text)
     } else {
       StandardStreams.printLine(text(machine, program, facts?.path, can))
     }
     return can ? .success : .limitPassed
+  }
+
+  /// `capture`: what is to be expected; a trace says what it was.
+  private static func document(
+    _ machine: [Check], _ program: [Check], _ facts: ProgramFacts?, _ can: Bool
+  ) -> JSONValue {
+    .pairs([
+      "format": .integer(1), "can_record": .bool(can), "capture": .string(can ? "complete" : "none"),
+      "program": .optional(facts?.path), "runtime": .optional(facts?.runtime.rawValue),
+      "machine": .array(machine.map(json)), "checks": .array(program.map(json)),
+    ])
+  }
+
+  private static func json(_ check: Check) -> JSONValue {
+    .pairs([
+      "name": .string(check.name), "state": .string(check.state.rawValue), "detail": .string(check.detail),
+      "cure": .optional(check.cure),
+    ])
   }
 
   private static func text(_ machine: [Check], _ program: [Check], _ path: String?, _ can: Bool) -> String {

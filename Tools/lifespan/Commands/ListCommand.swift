@@ -1,27 +1,31 @@
 // `lifespan list`: the recordings that run now.
+import LifespanReport
 
 enum ListCommand {
   static let spec = CommandSpec(
     name: "list", usage: "[--json]", summary: "recordings that run now", operands: .count(0...0),
     options: [.json], run: run)
 
-  /// The document of `list --json`.
-  private struct Document: Encodable {
-    let format = 1
-    let recordings: [RecordingStatus]
-  }
-
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let running = RunningRecording.all().map(\.status)
     if arguments.has("--json") {
-      guard let text = RecordingStatus.encode(Document(recordings: running)) else { return .unusable }
-      StandardStreams.printLine(text)
+      StandardStreams.printLine(
+        JSONValue.pairs(["format": .integer(1), "recordings": .array(running.map(json))]).text)
     } else if running.isEmpty {
       StandardStreams.printLine("no recording runs")
     } else {
       StandardStreams.printLine(table(running).joined(separator: "\n"))
     }
     return .success
+  }
+
+  private static func json(_ status: RecordingStatus) -> JSONValue {
+    .pairs([
+      "pid": .integer(Int64(status.pid)), "record_pid": .integer(Int64(status.recordPID)),
+      "program": .string(status.program), "elapsed_ns": .unsigned(status.elapsedNanoseconds),
+      "events": .unsigned(status.events), "living": .unsigned(status.living), "lost": .unsigned(status.lost),
+      "recording": .bool(status.recording), "trace": .optional(status.trace),
+    ])
   }
 
   private static func table(_ running: [RecordingStatus]) -> [String] {
@@ -42,8 +46,8 @@ enum ListCommand {
     let tenths = status.elapsedNanoseconds / 100_000_000
     let state = status.trace == nil ? "waiting" : status.recording ? "recording" : "paused"
     return [
-      String(status.pid), "\(tenths / 10).\(tenths % 10) s", ClosingLine.grouped(status.events),
-      ClosingLine.grouped(status.living), ClosingLine.grouped(status.lost), state,
+      String(status.pid), "\(tenths / 10).\(tenths % 10) s", Units.count(status.events),
+      Units.count(status.living), Units.count(status.lost), state,
       status.trace?.split(separator: "/").last.map(String.init) ?? "-", status.program,
     ]
   }

@@ -1,8 +1,8 @@
 // One finding of `lifespan doctor`. Made by MachineChecks and ProgramChecks, printed by DoctorCommand.
 
 /// One thing that was looked at.
-struct Check: Encodable, Sendable {
-  enum State: String, Encodable, Sendable {
+struct Check: Sendable {
+  enum State: String, Sendable {
     case ok
     /// Works, with less.
     case limited

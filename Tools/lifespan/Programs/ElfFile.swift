@@ -18,7 +18,6 @@ final class ElfFile {
   private static let interpreter: UInt32 = 3
   private static let dynamic: UInt32 = 2
   static let symbolTable: UInt32 = 2
-  static let dynamicSymbols: UInt32 = 11
 
   private let bytes: UnsafeRawBufferPointer
   let machine: UInt16

@@ -1,6 +1,6 @@
 // The one line on stderr after the program: what was recorded, or why nothing was. Used by RecordCommand.
 
-import Glibc
+import LifespanReport
 
 enum ClosingLine {
   /// `warned`: the line before the program has said already why nothing can be recorded.
@@ -14,7 +14,7 @@ enum ClosingLine {
     let events = traces.reduce(0) { $0 + $1.counts.events }
     let lost = traces.reduce(0) { $0 + $1.counts.lost }
     var line = traces.map(\.path).joined(separator: ", ")
-    line += ": \(grouped(events)) \(events == 1 ? "event" : "events"), \(grouped(lost)) lost"
+    line += ": \(Units.count(events)) \(events == 1 ? "event" : "events"), \(Units.count(lost)) lost"
     line += (traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? "") + "."
     if let broken = traces.first(where: { $0.error != 0 }) {
       return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."
@@ -34,16 +34,5 @@ enum ClosingLine {
   /// `stats` alone takes the newest trace here; elsewhere the name must be typed.
   private static func argument(_ path: String) -> String {
     path.contains("/") || !path.hasSuffix(".lifespan") ? " " + ShellWord.quoted(path) : ""
-  }
-
-  /// 1204331 → 1,204,331.
-  static func grouped(_ number: UInt64) -> String {
-    var result = ""
-    let digits = Array(String(number))
-    for (index, digit) in digits.enumerated() {
-      if index > 0, (digits.count - index) % 3 == 0 { result.append(",") }
-      result.append(digit)
-    }
-    return result
   }
 }

@@ -2,6 +2,7 @@
 
 import CSession
 import Glibc
+import LifespanTrace
 
 extension RecordSession {
   /// The answer to one message of process `pid`, with the descriptor that goes with it (-1 none).
@@ -56,7 +57,7 @@ extension RecordSession {
   private func mark(_ name: String, in recording: Recording) -> SessionMessage {
     switch recording.mark(name) {
     case .success(let number):
-      let shown = name.isEmpty ? GenerationLetters.name(number) : name
+      let shown = name.isEmpty ? Generation(UInt32(clamping: number)).letters : name
       return SessionMessage(LIFESPAN_OP_MARK, number: number, text: shown)
     case .failure(let error): return SessionMessage(LIFESPAN_OP_MARK, status: UInt32(error.code))
     }

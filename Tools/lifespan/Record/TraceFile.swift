@@ -9,7 +9,6 @@ final class TraceFile {
   let descriptor: Int32
   /// Where it lies now.
   private(set) var path: String
-  private(set) var isNamed = false
 
   /// Makes the file in the directory of the traces. Throws a line that names the directory and the reason.
   init(in name: OutputName) throws {
@@ -33,12 +32,16 @@ final class TraceFile {
   func rename(to wanted: String, force: Bool) throws {
     if force, Self.otherKind(wanted) == nil {
       guard Glibc.rename(path, wanted) == 0 else { throw refusal(wanted, errno) }
-      return named(wanted)
+      path = wanted
+      return
     }
     for number in 1...9999 {
       let candidate = OutputName.numbered(wanted, number)
       let result = session_rename_new(path, candidate)
-      if result == 0 { return named(candidate) }
+      if result == 0 {
+        path = candidate
+        return
+      }
       if result != -EEXIST { throw refusal(candidate, -result) }
     }
     throw refusal(wanted, EEXIST)
@@ -68,11 +71,6 @@ final class TraceFile {
     case S_IFDIR: return "a directory"
     default: return "no regular file"
     }
-  }
-
-  private func named(_ final: String) {
-    path = final
-    isNamed = true
   }
 
   private func refusal(_ wanted: String, _ error: Int32) -> CommandFailure {

@@ -1,5 +1,5 @@
-// What a running recording says of itself: one line of JSON in the answer to STATUS. Written by SessionServer, read by the
-// clients, printed by `list --json`.
+// What a running recording says of itself: one line of JSON in the answer to STATUS. Made by RecordSession, read by
+// RunningRecording, printed by `list`.
 
 import Foundation
 
@@ -28,11 +28,11 @@ struct RecordingStatus: Codable, Equatable, Sendable {
 
   /// One line; shortened where a path would not fit into `limit` bytes.
   func line(limit: Int) -> String? {
-    guard let whole = Self.encode(self) else { return nil }
+    guard let whole = encoded else { return nil }
     if whole.utf8.count <= limit { return whole }
     var short = self
     short.program = String((program.split(separator: "/").last ?? "").prefix(60))
-    return Self.encode(short).flatMap { $0.utf8.count <= limit ? $0 : nil }
+    return short.encoded.flatMap { $0.utf8.count <= limit ? $0 : nil }
   }
 
   init?(line: String) {
@@ -55,9 +55,9 @@ struct RecordingStatus: Codable, Equatable, Sendable {
     self.trace = trace
   }
 
-  static func encode(_ value: some Encodable) -> String? {
+  private var encoded: String? {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
+    return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) }
   }
 }

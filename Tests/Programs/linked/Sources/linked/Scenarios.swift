@@ -26,8 +26,8 @@ private func addressSpace() -> Int {
 
 func start() {
   do {
-    let scope: Allocations.Scope = mode == "swift" ? .swiftObjects : .tracked
-    let capture = try Allocations.start(recording: scope, rules: [.ignore("*Cache")])
+    let scope: Allocations.Recording = mode == "swift" ? .swiftObjects : .tracked
+    let capture = try Allocations.start(recording: scope, [.ignore("*Cache")])
     if busy, case .partial(let reason) = capture {
       // While threads run, a hook needs one certain place in memory; where another image lies there, it says so.
       equal(reason.hasSuffix("the place its bytes point to is taken"), true, "capture: \(reason)")
@@ -172,13 +172,13 @@ func checkStopAndStart() {
   equal(why, .stopped, "stopped")
   equal((try? Allocations.statistics(.living).isEmpty) ?? true, false, "statistics after a stop")
   do {
-    try Allocations.start(recording: mode == "swift" ? .swiftObjects : .tracked, rules: [.ignore("*Cache")])
+    try Allocations.start(recording: mode == "swift" ? .swiftObjects : .tracked, [.ignore("*Cache")])
   } catch {
     equal("\(error)", "", "start after a stop")
   }
   equalCount(Counter.self, before, "born while stopped: not counted")
   do {
-    try Allocations.start(recording: .tracked, rules: [.record("Other.*")])
+    try Allocations.start(recording: .tracked, [.record("Other.*")])
     equal("started", "", "a second start with other options")
   } catch {
     equal(error, .alreadyRecording, "a second start with other options")
