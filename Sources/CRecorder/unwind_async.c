@@ -3,8 +3,8 @@
 //
 // Why reading the chain cannot fault: a function compiled with async frame pointers keeps its own context in the word
 // below its frame record, and has stored it there before its first call; a context lives until its function has
-// returned, and each parent outlives its child. Marks stand only in such functions' records. The checks below are for
-// damaged memory.
+// returned, and each parent outlives its child. Marks stand only in such functions' records (what is
+// one: unwind_async_mark). The checks below are for damaged memory.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 

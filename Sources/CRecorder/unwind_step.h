@@ -31,6 +31,13 @@ ROWS_INLINE bool unwind_readable(const struct unwind_state *s, uintptr_t address
 
 static inline uintptr_t unwind_word(uintptr_t address) { return *(const uintptr_t *)address; }
 
+// After the step out of a frame: whether it was an async function's. A mark stands on a frame pointer of this very stack. Where the caller
+// keeps none, its rbp is saved here with whatever it holds (a hash, a count with flags): that is no mark, whatever its highest bits say.
+ROWS_INLINE bool unwind_async_mark(const struct unwind_state *s) {
+  uintptr_t fp = unwind_clean(s->fp);
+  return s->fp & UNWIND_ASYNC && fp >= s->sp && unwind_readable(s, fp, 16);
+}
+
 #define UNWIND_GO_ON -1 // else the result of a step is an enum lifespan_stack_end
 
 // A signal frame: the interrupted registers lie in the ucontext that rsp points at (rbp at 120, rsp at 160, rip at

@@ -152,7 +152,7 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool
     f->slot = slot | (s->uses ? USES : 0) | (s->restores ? RESTORES : 0);
     if (ROOM - position == depth) {
       if (end == UNWIND_GO_ON) end = LIFESPAN_END_CUT;
-    } else if (end == UNWIND_GO_ON && s->fp >> 60 == 1 && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 &&
+    } else if (end == UNWIND_GO_ON && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 && unwind_async_mark(s) &&
                unwind_readable(s, fp - 8, 8)) {
       position = add_async(w, position, unwind_word(fp - 8), depth, &end);
     }

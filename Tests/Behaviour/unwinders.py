@@ -34,6 +34,12 @@ def small_stack(bench):
     in_every_mode(bench, [bench.program("narrow.swift"), "stack", "16384"])
 
 
+@behaviour("a number in the frame pointer's register is not taken for the mark of an async function")
+def number_in_rbp(bench):
+    program = bench.program("narrow.swift")
+    bench.same([program, "number"], options=["--check-unwind", "1"]).is_complete().tells()
+
+
 @behaviour("C++ exceptions are unwound by the program's own unwinder")
 def exceptions(bench):
     bench.unrecorded([bench.program("exceptions.cpp")], ["swift"])

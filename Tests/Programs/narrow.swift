@@ -2,6 +2,7 @@
 //   stack BYTES      makes the first object of a type with a long name on a thread with a stack of that size
 //   exec BYTES PATH  executes PATH on such a thread
 //   unreadable       frees a block whose first page it has forbidden to read
+//   number           makes an object below a function that keeps a number in rbp
 //   waves N COUNT    COUNT times N threads that live at once, each with 20 objects
 
 import Glibc
@@ -67,6 +68,7 @@ enum Program {
       kept.append(make())
       free_without_access()
       kept.append(make())
+    case "number": with_number_in_rbp { kept.append(make()) }
     default: waves(argument(2, default: 1), argument(3, default: 1))
     }
     printTruth(Note.tally)

@@ -73,3 +73,36 @@ void free_without_access(void) {
   if (!block || mprotect(memset(block, 1, bytes), page, PROT_NONE)) abort();
   free(block);
 }
+
+#if defined(__x86_64__)
+__asm__(".text\n"
+        "with_frame:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "push $0x454d4f48\n" // no address
+        "sub $8, %rsp\n"
+        "call *%rdi\n"
+        "leave\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".globl with_number_in_rbp\n"
+        "with_number_in_rbp:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "movabs $0x1000000000000014, %rbp\n"
+        "call with_frame\n"
+        "pop %rbp\n"
+        ".cfi_def_cfa_offset 8\n"
+        ".cfi_restore %rbp\n"
+        "ret\n"
+        ".cfi_endproc\n");
+#else
+void with_number_in_rbp(void (*inside)(void)) { inside(); }
+#endif

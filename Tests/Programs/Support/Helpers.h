@@ -17,4 +17,7 @@ void execute_on_small_stack(long bytes, const char *path);
 // Frees a large block after all access to its first page was taken away. The allocator's own word lies before it.
 void free_without_access(void);
 
+// Calls `inside` from a function that keeps a frame pointer, below one that keeps a number in rbp, as optimised code does. The number and the
+// word below the frame record look like those of an async function.
+void with_number_in_rbp(void (*inside)(void));
 #endif
