@@ -118,11 +118,12 @@ static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {
   if (syscall(SYS_tgkill, (int)d->map->pid, (int)tid, 0) == 0 || errno != ESRCH) return;
   // Its last records were written before it went: look again now that it is known to be gone.
   if (atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;
+  // A new thread with the same id may take the ring over just now: whoever changes the tid has it. The next owner writes its tid after it has
+  // claimed: until then there must be none that we could look up.
+  if (!__atomic_compare_exchange_n(&shared->tid, &tid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
   drain_ring_losses(d, slot);
   drain_write_ring_gaps(d, slot);
   r->claimed = false;
-  // The next owner writes its tid after it has claimed: until then there must be none that we could look up.
-  __atomic_store_n(&shared->tid, 0, __ATOMIC_RELAXED);
   atomic_store_explicit(&shared->state, LIFESPAN_RING_UNUSED, memory_order_release);
 }
 

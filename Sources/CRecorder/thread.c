@@ -24,19 +24,23 @@ bool lifespan_threads_start(void) {
   return true;
 }
 
+#define TAKEN_OVER 0x80000000u // in a ring's tid, for a moment: no thread has such an id
+
 static struct lifespan_ring *ring_at(uint32_t slot) {
   return (struct lifespan_ring *)((char *)lifespan_process.map + LIFESPAN_RINGS_OFFSET) + slot;
 }
 
-// A slot whose owner had this thread's kernel id: that thread is gone, its ring goes on with us.
+// A slot whose owner had this thread's kernel id: that thread is gone, its ring goes on with us. The consumer may be about to take it back: whoever changes
+// the tid has it (attach writes ours again).
 static bool take_over(uint32_t tid, uint32_t *slot) {
   uint32_t used = atomic_load_explicit(&slots_in_use, memory_order_acquire);
   for (uint32_t i = 0; i < used; i++) {
     struct lifespan_ring *ring = ring_at(i);
-    if (ring->tid == tid && atomic_load_explicit(&ring->state, memory_order_acquire) == LIFESPAN_RING_CLAIMED) {
-      *slot = i;
-      return true;
-    }
+    uint32_t owner = tid;
+    if (atomic_load_explicit(&ring->state, memory_order_acquire) != LIFESPAN_RING_CLAIMED) continue;
+    if (!__atomic_compare_exchange_n(&ring->tid, &owner, tid | TAKEN_OVER, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+    *slot = i;
+    return true;
   }
   return false;
 }
@@ -84,7 +88,7 @@ static struct lifespan_thread *attach(void) {
   thread->checks = lifespan_process.check_every;
   thread->walk.count = thread->walk.kept = 0;
   if (!lifespan_stack_bounds(&thread->walk.lo, &thread->walk.hi)) thread->walk.lo = thread->walk.hi = 0;
-  thread->ring->tid = tid;
+  __atomic_store_n(&thread->ring->tid, tid, __ATOMIC_RELEASE);
   thread->ring->thread_number = thread->number;
   lifespan_ring_bind(thread);
   lifespan_local.thread = thread;

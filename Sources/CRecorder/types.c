@@ -132,8 +132,8 @@ struct description {
   uintptr_t caller;
 };
 
-// Publishes a type record. 0: lost.
-static uint32_t publish(struct lifespan_thread *thread, const struct description *type, const char *name, size_t length) {
+// Writes a type's record, its first or one with other flags. False: lost.
+static bool write_record(struct lifespan_thread *thread, uint32_t id, const struct description *type, const char *name, size_t length) {
   char *cut = thread->scratch[1];
   if (length > 3900) { // longer than a record holds: its end is replaced by a hash of the whole, so that it stays unique
     uint64_t hash = 1469598103934665603ull;
@@ -144,14 +144,19 @@ static uint32_t publish(struct lifespan_thread *thread, const struct description
     name = cut;
     length = 3900;
   }
-  uint32_t id = atomic_fetch_add_explicit(&next_type, 1, memory_order_relaxed);
   bool counted = (lifespan_process.refcounts || type->flags & LIFESPAN_TYPE_TRACKED) && type->kind != LIFESPAN_KIND_TOKEN;
   struct lifespan_cell fixed[3] = {
     {(uint64_t)type->metadata, lifespan_head_word(LIFESPAN_R_TYPE, 0, id)},
     {(uint64_t)type->superclass << 32 | type->kind, (uint64_t)type->instance_size << 32 | (uint32_t)length},
     {type->caller, type->flags | (counted ? LIFESPAN_TYPE_COUNTED : 0)},
   };
-  return lifespan_ring_text(thread, fixed, 3, name, length, LIFESPAN_LOSS_OTHER) ? id : 0;
+  return lifespan_ring_text(thread, fixed, 3, name, length, LIFESPAN_LOSS_OTHER);
+}
+
+// A new type's id, once its record is in the ring. 0: lost.
+static uint32_t publish(struct lifespan_thread *thread, const struct description *type, const char *name, size_t length) {
+  uint32_t id = atomic_fetch_add_explicit(&next_type, 1, memory_order_relaxed);
+  return write_record(thread, id, type, name, length) ? id : 0;
 }
 
 #define TOKEN_CLASS "Lifespan.Allocations.Token" // counted by its token's name, not once more as an object
@@ -177,14 +182,22 @@ static uint32_t superclass_of(struct lifespan_thread *thread, const void *metada
   return (uint32_t)value;
 }
 
+static struct description describe_class(const void *metadata, struct swift_type_name name, uint32_t superclass, bool tracked) {
+  return (struct description){
+    .metadata = metadata,
+    .kind = lifespan_class_kind(name.data, name.length),
+    .superclass = superclass,
+    .instance_size = swift_class_instance_size(metadata),
+    .flags = tracked ? LIFESPAN_TYPE_TRACKED : 0,
+  };
+}
+
 static uint64_t make_class(struct lifespan_thread *thread, const void *metadata, unsigned depth) {
   if (!swift_class_descriptor(metadata) || !get_type_name) return IGNORED | (1ull << 32); // the runtime would crash naming it
-  struct description type = {.metadata = metadata, .superclass = superclass_of(thread, metadata, depth)};
+  uint32_t superclass = superclass_of(thread, metadata, depth);
   struct swift_type_name name = name_of(thread, metadata);
   bool tracked = lifespan_is_tracked(metadata);
-  type.kind = lifespan_class_kind(name.data, name.length);
-  type.instance_size = swift_class_instance_size(metadata);
-  type.flags = tracked ? LIFESPAN_TYPE_TRACKED : 0;
+  struct description type = describe_class(metadata, name, superclass, tracked);
   uint32_t id = publish(thread, &type, name.data, name.length);
   if (!id) return 0;
   bool left_out = !allowed(thread, name.data, name.length) || (lifespan_process.scope == LIFESPAN_SCOPE_TRACKED && !tracked);
@@ -310,7 +323,8 @@ void lifespan_types_retrack(void) {
       if (!is_class || !swift_metadata_is_class((const void *)key) || !lifespan_is_tracked((const void *)key)) continue;
       struct swift_type_name name = name_of(thread, (const void *)key);
       if (!allowed(thread, name.data, name.length)) continue;
-      atomic_store(&slots[i].value, (value & ~IGNORED) | TRACKED);
+      struct description type = describe_class((const void *)key, name, superclass_of(thread, (const void *)key, 0), true);
+      if (write_record(thread, (uint32_t)value, &type, name.data, name.length)) atomic_store(&slots[i].value, (value & ~IGNORED) | TRACKED);
     }
   }
   lifespan_leave(thread);
