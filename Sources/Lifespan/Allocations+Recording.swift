@@ -41,7 +41,10 @@ extension Allocations {
   /// - Returns: what the recording can see.
   /// - Throws: ``StartError``; then nothing is recorded.
   ///
-  /// Cost: COST
+  /// Cost, once: 33 to 50 ms in a release build and 130 to 170 ms in a debug build, measured with a program that links
+  /// Foundation. Nearly all of it goes into the unwind rows of all loaded images, which stacks are read by; a debug
+  /// build compiles that part without optimisation. Under `lifespan record` the command has paid it before. 8 GiB of
+  /// address space, of which only what is used takes memory.
   @discardableResult
   public static func start(
     recording: Recording, _ rules: [Rule] = [], referenceCounts: Bool = false, historyEvents: Int = 65_536
