@@ -132,6 +132,32 @@ static int64_t ask_mark(struct lifespan_drain *d, const struct lifespan_question
   return sizeof(generation);
 }
 
+static int ask_append(void *context, const void *bytes, size_t length) {
+  struct lifespan_drain *d = context;
+  // The program's threads wait for a full ring, and the asker for its answer, as long as this moves.
+  atomic_fetch_add_explicit(&d->map->consumer_beat, 1, memory_order_relaxed);
+  return drain_append(&d->saved, bytes, length) ? 0 : ENOMEM;
+}
+
+// The first question makes the trace, the following ones take it in pieces, the last one throws it away.
+static int64_t ask_save(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room,
+                        bool *more) {
+  if (room < LIFESPAN_SAVE_UNIT) return -EMSGSIZE;
+  int error = 0;
+  if (!q->start) {
+    drain_bytes_free(&d->saved);
+    error = lifespan_drain_save(d, ask_append, d);
+  }
+  uint64_t at = (uint64_t)q->start * LIFESPAN_SAVE_UNIT;
+  if (!error && at >= d->saved.used) error = EINVAL;
+  size_t length = error ? 0 : d->saved.used - at;
+  *more = length > room;
+  if (*more) length = room - room % LIFESPAN_SAVE_UNIT;
+  if (length) memcpy(answer, d->saved.data + at, length);
+  if (!*more) drain_bytes_free(&d->saved);
+  return error ? -error : (int64_t)length;
+}
+
 int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *question, size_t length, void *answer,
                            size_t room, bool *more) {
   *more = false;
@@ -147,6 +173,7 @@ int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *qu
   case LIFESPAN_ASK_COUNTS: return ask_counts(d, answer, room);
   case LIFESPAN_ASK_MARKS: return ask_marks(d, &q, answer, room, more);
   case LIFESPAN_ASK_STACK: return ask_stack(d, &q, answer, room, more);
+  case LIFESPAN_ASK_SAVE: return ask_save(d, &q, answer, room, more);
   default: return -EINVAL;
   }
 }

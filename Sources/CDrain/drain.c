@@ -64,8 +64,8 @@ void lifespan_drain_destroy(struct lifespan_drain *d) {
   drain_history_destroy(&d->history);
   struct drain_index *indexes[] = {&d->site_index, &d->row_index, &d->class_index};
   for (int i = 0; i < 3; i++) drain_index_destroy(indexes[i]);
-  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row};
-  for (int i = 0; i < 7; i++) drain_bytes_free(bytes[i]);
+  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row, &d->saved};
+  for (int i = 0; i < 8; i++) drain_bytes_free(bytes[i]);
   for (int i = 0; i <= LIFESPAN_CHUNK_END; i++) drain_bytes_free(&d->kept[i]);
   drain_pages_free(d, sizeof(*d));
 }

@@ -172,6 +172,7 @@ struct lifespan_drain {
   struct drain_recent recent[DRAIN_RECENT];
   struct lifespan_cell scratch[256];
   struct drain_bytes row; // a row that is being made
+  struct drain_bytes saved; // a trace that is being handed over in pieces
   uint64_t tasks_told[DRAIN_TASKS_TOLD];
   uint64_t question[512];
   struct drain_heap_entry heap[LIFESPAN_RING_SLOTS];

@@ -1,6 +1,6 @@
 // The state as a whole trace: every living object with its birth, the whole life of the dead ones whose birth the
 // history still holds, totals for the rest. A reader that counts it gets what the tables say. Called by the linked
-// door.
+// door, and by ask.c for a program under `lifespan record`.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
@@ -10,6 +10,7 @@ struct save_object { // a living object whose birth is older than the history
   uint64_t serial;
   const struct drain_object *object;
   uint64_t address, size; // before the first move that the history holds
+  uint32_t held;          // events of it in the history
   bool moved, deinit;     // such an event is in the history
 };
 struct save_rest { // of a row: what the file has no events for
@@ -37,14 +38,15 @@ static void save_sift(struct save_object *objects, size_t count, size_t at) {
   objects[at] = moving;
 }
 
-// Heap sort: libc's qsort may call malloc.
-static void save_sort(struct save_object *objects, size_t count) {
+// Heap sort: libc's qsort may call malloc. Who waits for us sees that we are at work.
+static void save_sort(struct lifespan_map *map, struct save_object *objects, size_t count) {
   for (size_t i = count / 2; i-- > 0;) save_sift(objects, count, i);
   for (size_t end = count; end-- > 1;) {
     struct save_object last = objects[end];
     objects[end] = objects[0];
     objects[0] = last;
     save_sift(objects, end, 0);
+    if (!(end & 0xffff)) atomic_fetch_add_explicit(&map->consumer_beat, 1, memory_order_relaxed);
   }
 }
 
@@ -77,7 +79,7 @@ static void save_collect(struct save *s) {
     s->objects[s->count++] = (struct save_object){
         .serial = object->serial, .object = object, .address = object->key & LIFESPAN_VALUE_MASK, .size = object->size};
   }
-  save_sort(s->objects, s->count);
+  save_sort(s->d->map, s->objects, s->count);
 }
 
 // What the history holds of the older objects: where they were before.
@@ -88,6 +90,7 @@ static void save_look_back(struct save *s) {
     if (event->serial >= s->first_serial) continue;
     struct save_object *object = save_find(s, event->serial);
     if (!object) continue;
+    object->held++;
     if (event->kind == LIFESPAN_EVENT_DEINIT) object->deinit = true;
     if (event->kind != LIFESPAN_EVENT_MOVED || object->moved) continue;
     object->moved = true;
@@ -161,6 +164,43 @@ static void save_events(struct save *s) {
   save_marks(s, false, UINT64_MAX);
 }
 
+// Events of the objects in the file that are in it no more: not in the history, and not told again by save_old_object.
+static uint64_t save_dropped(const struct save *s) {
+  uint64_t dropped = 0;
+  for (size_t i = 0; i < s->count; i++) {
+    const struct save_object *old = &s->objects[i];
+    bool moved = old->size != drain_sites(s->d)[old->object->site].size;
+    bool ended = old->object->state & DRAIN_STATE_KEPT && !old->deinit;
+    uint64_t told = 1ull + old->held + moved + ended;
+    if (old->object->events > told) dropped += old->object->events - told;
+  }
+  return dropped;
+}
+
+static void save_info(struct save *s, const char *key, const char *value) {
+  drain_row_string(s->encoder, LIFESPAN_CHUNK_INFO, key, strlen(key));
+  drain_row_string(s->encoder, LIFESPAN_CHUNK_INFO, value, strlen(value));
+  drain_row_done(s->encoder, LIFESPAN_CHUNK_INFO);
+}
+
+// What the first round could not know: later values of a key replace earlier ones.
+static void save_late_info(struct save *s) {
+  static const char *const captures[] = {"none", "complete", "partial", "counts-only"};
+  const struct lifespan_map *map = s->d->map;
+  uint32_t capture = atomic_load_explicit(&map->capture, memory_order_acquire);
+  save_info(s, "capture", captures[capture <= LIFESPAN_CAPTURE_COUNTS ? capture : LIFESPAN_CAPTURE_NONE]);
+  char reason[sizeof(map->capture_reason) + 1] = {0};
+  memcpy(reason, map->capture_reason, sizeof(map->capture_reason));
+  if (*reason) save_info(s, "capture.reason", reason);
+  char digits[24], *digit = &digits[sizeof(digits) - 1];
+  *digit = 0;
+  uint64_t dropped = save_dropped(s);
+  do {
+    *--digit = (char)('0' + dropped % 10);
+  } while (dropped /= 10);
+  save_info(s, "history.dropped", digit);
+}
+
 static void save_facts(struct save *s) {
   struct lifespan_drain *d = s->d;
   struct drain_encoder *e = s->encoder;
@@ -168,6 +208,7 @@ static void save_facts(struct save *s) {
                                  LIFESPAN_CHUNK_TASKS, LIFESPAN_CHUNK_GAPS,   LIFESPAN_CHUNK_RECORDING};
   for (size_t i = 0; i < sizeof(kept); i++)
     drain_encoder_add_rows(e, kept[i], &d->kept[kept[i]], d->kept_rows[kept[i]]);
+  save_late_info(s);
   for (uint32_t id = 0; id < d->type_count; id++) {
     if (drain_types(d)[id].kind) drain_type_row(e, id, &drain_types(d)[id], d->names.data);
   }

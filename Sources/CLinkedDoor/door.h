@@ -40,6 +40,19 @@ const struct lifespan_door_table *lifespan_linked_preload(enum lifespan_linked_s
 // The mapping that this process records into, by whichever door; NULL: none.
 struct lifespan_map *lifespan_linked_map(enum lifespan_linked_status *status);
 
+// What the program asks for where the command records (asked.c). False: it has asked for something else before. Below
+// the start's lock.
+bool lifespan_linked_ask_for(const struct lifespan_linked_settings *settings);
+// Whether a class (or a token: metadata NULL) belongs to it; all do while the program has not started.
+enum lifespan_linked_recorded lifespan_linked_is_asked_for(const void *metadata, const char *name, size_t length);
+// Whether a class is tracked (tell.c). Looks at all images where it seems not to be.
+bool lifespan_linked_tracks(const void *metadata);
+
+// The program stops, or starts, its recording (pauses.c): what is born between is missing, and the capture says so.
+// Below the start's lock.
+void lifespan_linked_pause_begins(struct lifespan_map *map);
+void lifespan_linked_pause_ends(struct lifespan_map *map);
+
 // A question to the recording command (request.c).
 enum lifespan_linked_status lifespan_linked_request(struct lifespan_map *map, uint32_t op,
                                                     const struct lifespan_question *question,

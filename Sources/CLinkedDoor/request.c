@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define PATIENCE_NS 2000000000ull
+#define LAST_PATIENCE_NS 60000000000ull
 #define OWNER_DIED 0x40000000u // FUTEX_OWNER_DIED in the robust mutex's word: the command was killed
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
@@ -33,11 +34,14 @@ static void wake(struct lifespan_map *map) {
   syscall(SYS_futex, &map->consumer_wake, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-// Waits until the slot is no longer POSTED; false when the command is gone or silent.
+// Waits until the slot is no longer POSTED; false when the command is gone or silent. While its beat moves it is at work.
 static bool wait_for_answer(struct lifespan_map *map, struct lifespan_request *slot) {
-  uint64_t until = now_ns() + PATIENCE_NS;
+  uint64_t until = now_ns() + PATIENCE_NS, last = now_ns() + LAST_PATIENCE_NS, beat = atomic_load(&map->consumer_beat);
   for (long pause = 20000; atomic_load(&slot->state) == LIFESPAN_REQUEST_POSTED;) {
-    if (command_died(map) || now_ns() > until) return false;
+    uint64_t now = now_ns(), beats = atomic_load(&map->consumer_beat);
+    if (beats != beat) until = now + PATIENCE_NS;
+    beat = beats;
+    if (command_died(map) || now > until || now > last) return false;
     struct timespec t = {0, pause};
     nanosleep(&t, NULL);
     if (pause < 1000000) pause *= 2;
@@ -69,6 +73,7 @@ static uint32_t items_of(uint32_t op, const uint8_t *bytes, size_t length) {
   case LIFESPAN_ASK_ROWS: return (uint32_t)(length / sizeof(struct lifespan_row));
   case LIFESPAN_ASK_STACK: return (uint32_t)(length / sizeof(uint64_t));
   case LIFESPAN_ASK_HISTORY: return ((const struct lifespan_history_head *)(const void *)bytes)->count;
+  case LIFESPAN_ASK_SAVE: return (uint32_t)((length + LIFESPAN_SAVE_UNIT - 1) / LIFESPAN_SAVE_UNIT);
   case LIFESPAN_ASK_TYPES:
     for (; length - at >= sizeof(struct lifespan_type_row); count++) {
       const struct lifespan_type_row *row = (const void *)(bytes + at);

@@ -1,4 +1,5 @@
-// Save: the drain's state as a trace, in a file that is there whole or not at all. Called by Lifespan.
+// Save: the state of our drain, or of the recording command's, as a trace in a file that is there whole or not at all.
+// Called by Lifespan.
 
 #include "door.h"
 
@@ -27,21 +28,39 @@ static int write_all(void *context, const void *bytes, size_t length) {
     if (written < 0) return errno;
     at += (size_t)written;
   }
-  // Threads whose rings are full wait for us as long as this moves.
-  atomic_fetch_add_explicit(&target->map->consumer_beat, 1, memory_order_relaxed);
+  // Threads whose rings are full wait for us as long as this moves; the command moves it by itself.
+  if (target->map->door == LIFESPAN_DOOR_LINKED) {
+    atomic_fetch_add_explicit(&target->map->consumer_beat, 1, memory_order_relaxed);
+  }
   return 0;
 }
 
+static int save_own(struct target *target, enum lifespan_linked_status *status) {
+  struct lifespan_drain *drain = lifespan_linked_lock(status);
+  if (!drain) return 0;
+  int error = lifespan_drain_save(drain, write_all, target);
+  lifespan_linked_unlock();
+  return error;
+}
+
+// The command's state. It hands over bytes and opens no file of ours: rights and folders may be others there.
+static int save_of_command(struct target *target, enum lifespan_linked_status *status) {
+  struct lifespan_question question = {0};
+  struct lifespan_linked_answer answer;
+  *status = lifespan_linked_ask(LIFESPAN_ASK_SAVE, &question, &answer);
+  if (*status != LIFESPAN_LINKED_OK) return *status == LIFESPAN_LINKED_FAILED ? EIO : 0;
+  int error = write_all(target, answer.bytes, answer.length);
+  lifespan_linked_forget(&answer);
+  return error;
+}
+
 static int save_to(const char *path, enum lifespan_linked_status *status) {
-  struct target target = {.map = lifespan_linked_door.map};
+  struct target target = {.map = lifespan_linked_map(status)};
+  if (!target.map) return 0;
   target.file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (target.file < 0) return errno;
-  int error = 0;
-  struct lifespan_drain *drain = lifespan_linked_lock(status);
-  if (drain) {
-    error = lifespan_drain_save(drain, write_all, &target);
-    lifespan_linked_unlock();
-  }
+  bool by_command = lifespan_linked_preload(status, NULL);
+  int error = by_command ? save_of_command(&target, status) : save_own(&target, status);
   if (close(target.file) && !error) error = errno;
   return error;
 }
@@ -61,7 +80,6 @@ enum lifespan_linked_status lifespan_linked_save(const char *path, int *error) {
   enum lifespan_linked_status status;
   *error = 0;
   if (!lifespan_linked_map(&status)) return status;
-  if (lifespan_linked_preload(&status, NULL)) return LIFESPAN_LINKED_BY_COMMAND;
   // What is there already: a link's target is written, not the link replaced; a device or a pipe is written to.
   char *target = realpath(path, NULL);
   struct stat there;

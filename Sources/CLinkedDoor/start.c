@@ -113,6 +113,7 @@ static enum lifespan_linked_status start_locked(const struct lifespan_linked_set
     if (door->pid != getpid()) return LIFESPAN_LINKED_FORKED;
     if (!same_settings(settings)) return LIFESPAN_LINKED_OTHER_OPTIONS;
     lifespan_recorder_resume();
+    lifespan_linked_pause_ends(door->map);
     return LIFESPAN_LINKED_OK;
   }
   if (failed) return failed;
@@ -127,18 +128,23 @@ static enum lifespan_linked_status start_locked(const struct lifespan_linked_set
   return status;
 }
 
+// The command's recording goes on, with the command's options; the program's answers are of what it asks for here.
+static enum lifespan_linked_status start_below_command(const struct lifespan_door_table *preload,
+                                                       const struct lifespan_linked_settings *settings) {
+  if (!lifespan_linked_ask_for(settings)) return LIFESPAN_LINKED_OTHER_OPTIONS;
+  preload->resume();
+  lifespan_linked_pause_ends(preload->map());
+  return LIFESPAN_LINKED_OK;
+}
+
 enum lifespan_linked_status lifespan_linked_start(const struct lifespan_linked_settings *settings, char *reason,
                                                   size_t room) {
   enum lifespan_linked_status status;
   say(reason, room, "");
   const struct lifespan_door_table *preload = lifespan_linked_preload(&status, NULL);
   if (status != LIFESPAN_LINKED_OK) return status;
-  if (preload) {
-    preload->resume();
-    return LIFESPAN_LINKED_OK;
-  }
   pthread_mutex_lock(&starting);
-  status = start_locked(settings);
+  status = preload ? start_below_command(preload, settings) : start_locked(settings);
   if (status != LIFESPAN_LINKED_OK) say(reason, room, failure);
   pthread_mutex_unlock(&starting);
   return status;
@@ -148,8 +154,14 @@ void lifespan_linked_stop(void) {
   enum lifespan_linked_status status;
   const struct lifespan_door_table *preload = lifespan_linked_preload(&status, NULL);
   if (status != LIFESPAN_LINKED_OK) return;
+  struct lifespan_map *map = lifespan_linked_map(&status);
+  // In a fork child nothing is recorded, and the lock may be held for ever by a thread that does not exist there.
+  if (!map || (!preload && lifespan_linked_door.pid != getpid())) return;
+  pthread_mutex_lock(&starting);
+  lifespan_linked_pause_begins(map);
   if (preload) preload->pause();
-  else if (atomic_load_explicit(&lifespan_linked_door.drain, memory_order_acquire)) lifespan_recorder_pause();
+  else lifespan_recorder_pause();
+  pthread_mutex_unlock(&starting);
 }
 
 void lifespan_linked_state(struct lifespan_linked_state *state) {

@@ -41,7 +41,7 @@ int64_t lifespan_linked_mark(const char *name, size_t length) {
   return stamp ? (int64_t)(stamp - map->start_stamp) : -1;
 }
 
-static bool is_tracked(const void *metadata) {
+bool lifespan_linked_tracks(const void *metadata) {
   if (lifespan_recorder_is_tracked(metadata)) return true;
   // An image may have been loaded since; and under the preload library our own recorder never starts.
   if (lifespan_tracked_protocol) lifespan_recorder_track_protocol(lifespan_tracked_protocol);
@@ -52,10 +52,11 @@ enum lifespan_linked_recorded lifespan_linked_records(const void *metadata, cons
   enum lifespan_linked_status status;
   struct lifespan_map *map = lifespan_linked_map(&status);
   if (!map) return LIFESPAN_LINKED_NOT_TRACKED;
+  enum lifespan_linked_recorded asked = lifespan_linked_is_asked_for(metadata, name, length);
+  if (asked != LIFESPAN_LINKED_RECORDED) return asked;
   if (!lifespan_recorder_rules_allow(map, name, length)) return LIFESPAN_LINKED_BY_RULE;
   if (!metadata || map->options.scope != LIFESPAN_SCOPE_TRACKED) return LIFESPAN_LINKED_RECORDED;
-  if (is_tracked(metadata)) return LIFESPAN_LINKED_RECORDED;
-  return LIFESPAN_LINKED_NOT_TRACKED;
+  return lifespan_linked_tracks(metadata) ? LIFESPAN_LINKED_RECORDED : LIFESPAN_LINKED_NOT_TRACKED;
 }
 
 size_t lifespan_linked_plain_name(const char *name, size_t length, char *plain, size_t room) {

@@ -6,6 +6,9 @@ extension Allocations {
   /// The number of living objects of a class, with its subclasses: exact, now, in the whole process, of those that were
   /// born while the recording ran. An object lives until its deinit has ended.
   ///
+  /// Objects born before the start or between a ``stop()`` and the next start are not counted, whether they live or not:
+  /// ``capture`` is then ``Capture/partial(reason:)`` and says from when to when.
+  ///
   /// - Throws: ``NotRecording`` where the number would not be true: nothing is recorded, the recording is stopped, the
   ///   type or one of its subclasses is left out.
   ///
@@ -33,12 +36,16 @@ extension Allocations {
     return living(rows) { table.types[$0]?.kind == .token && table.types[$0]?.fullName == name }
   }
 
-  /// Rows by type of what was born in the given generation or a later one, and the types that they name. Both are asked
-  /// for before anything of ours is allocated.
+  /// Rows by type of what was born in the given generation or a later one, of the types that the program has asked for,
+  /// and all types. Both are asked for before anything of ours is allocated.
   static func rows(since generation: UInt32) throws(NotRecording) -> (rows: [lifespan_row], table: TypeTable) {
     let rows = try Door.ask(LIFESPAN_ASK_ROWS, generation: generation)
     let types = try Door.ask(LIFESPAN_ASK_TYPES)
-    return (rows.withBytes { $0.rows(of: lifespan_row.self) }, TypeTable(types))
+    let table = TypeTable(types)
+    let wanted = rows.withBytes { $0.rows(of: lifespan_row.self) }.filter {
+      table.types[TypeID(rawValue: $0.type)]?.isWanted ?? true
+    }
+    return (wanted, table)
   }
 
   private static func living(_ rows: [lifespan_row], _ counts: (TypeID) -> Bool) -> Int {
@@ -57,8 +64,8 @@ extension Allocations {
     }
     switch recorded {
     case LIFESPAN_LINKED_RECORDED: return
-    case LIFESPAN_LINKED_BY_RULE: throw NotRecording(.leftOut(type: name))
-    default: throw NotRecording(.notTracked(type: name))
+    case LIFESPAN_LINKED_BY_RULE: throw NotRecording(.leftOut(type: metadata == nil ? name : Door.plainName(name)))
+    default: throw NotRecording(.notTracked(type: Door.plainName(name)))
     }
   }
 }

@@ -52,7 +52,7 @@ extension Allocations {
     guard head.serial != 0, last?.kind != LIFESPAN_EVENT_DEATH.rawValue, last?.kind != LIFESPAN_EVENT_FREE.rawValue
     else { return nil }
     let type = TypeTable(try Door.ask(LIFESPAN_ASK_TYPES)).types[TypeID(rawValue: head.type)]
-    return type?.metadata == UInt64(isa) ? type : nil
+    return type?.metadata == UInt64(isa) && type?.isWanted == true ? type : nil
   }
 
   private static func backtrace(_ stack: UInt32) throws(NotRecording) -> [ReturnAddress] {

@@ -59,6 +59,11 @@ enum Door {
       return String(decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(plain)[..<length]), as: UTF8.self)
     }
   }
+
+  static func plainName(_ name: String) -> String {
+    var name = name
+    return name.withUTF8 { plainName(UnsafeRawBufferPointer($0)) }
+  }
 }
 
 extension String {

@@ -93,8 +93,6 @@ extension Allocations {
   public enum SaveError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There is nothing to save.
     case notRecording(NotRecording)
-    /// `lifespan record` writes this process's trace itself; nothing was written here.
-    case writtenByCommand
     /// The file could not be written: its path, the `errno` value, the system's text. A file that was there before is
     /// unharmed.
     case file(path: String, errno: Int32, message: String)
@@ -103,7 +101,6 @@ extension Allocations {
     public var description: String {
       switch self {
       case .notRecording(let error): error.description
-      case .writtenByCommand: "this process runs under lifespan record, which writes the trace itself"
       case .file(let path, _, let message): "\(path): \(message)"
       }
     }

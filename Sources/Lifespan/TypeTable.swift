@@ -16,6 +16,8 @@ struct RecordedType {
   var fullName: String
   /// As reports print it.
   var name: String
+  /// Whether the program has asked for it; the command records more.
+  var isWanted: Bool
 }
 
 struct TypeTable {
@@ -26,9 +28,12 @@ struct TypeTable {
     answer.withBytes { bytes in
       bytes.forEachRow(of: lifespan_type_row.self, textLength: \.name_length) { row, text in
         let id = TypeID(rawValue: row.type)
+        var row = row
+        let isWanted = lifespan_linked_wants(&row, text.baseAddress?.assumingMemoryBound(to: CChar.self))
         types[id] = RecordedType(
           id: id, kind: Allocations.Kind(row.kind), superclass: TypeID(rawValue: row.superclass),
-          metadata: row.metadata, fullName: String(decoding: text, as: UTF8.self), name: Door.plainName(text))
+          metadata: row.metadata, fullName: String(decoding: text, as: UTF8.self), name: Door.plainName(text),
+          isWanted: isWanted)
       }
     }
   }

@@ -24,6 +24,7 @@ extension TraceInformation {
     counters = trace.end ?? [:]
     endedByItself = counters["clean"].map { $0 != 0 }
     exitStatus = counters["exit_status"].map { Int(clamping: $0) }
+    olderEventsDropped = info["history.dropped"].flatMap { UInt64($0) } ?? 0
     wasPaused = trace.recording.contains { !$0.goesOn }
     marks = timeline.marks.enumerated().map { index, mark in
       Mark(generation: Generation(UInt32(index)), name: mark.name, time: trace.header.time(mark.time))

@@ -150,6 +150,9 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   /// The recording was paused at some time: births meanwhile are not in it.
   public var wasPaused = false
 
+  /// Older events of objects that are in the recording, but were no longer kept when it was saved.
+  public var olderEventsDropped: UInt64 = 0
+
   /// Nothing known.
   public init() {}
 

@@ -57,9 +57,17 @@ def below_record(linking):
         program = linked(linking)
         bench.needs_recorder()
         trace = bench.path("run.lifespan")
-        result = bench.run([bench.lifespan, "record", "-o", trace, "--", program, "record"])
+        saved = bench.path("saved.lifespan")
+        # A relative path is the program's: its folder, not the command's.
+        shell = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh"]
+        result = bench.run([bench.lifespan, "record", "-o", trace, "--", *shell, os.path.dirname(saved), program, "record",
+                            os.path.basename(saved)])
         expect(result.status == 0, f"exit {result.status}: {result.err[-400:]}")
         compare(bench, result.out, trace)
+        compare(bench, result.out, saved)
+        for file in (trace, saved):
+            stats = json.loads(bench.run([bench.lifespan, "stats", file, "--json"]).out)
+            expect(any("recording was stopped between" in note for note in stats["notes"]), f"{file}: {stats['notes']}")
     return run
 
 

@@ -99,6 +99,36 @@ final class SaveTests: XCTestCase {
     }
   }
 
+  func testASavedTraceSaysHowManyEventsOfItsObjectsAreGone() throws {
+    for (history, dropped) in [(UInt32(0), "10"), (4, "7"), (5, "6"), (11, "0"), (100, "0")] {
+      let recording = try Recording(history: history)
+      recording.birth(1, 0x10)
+      for number in 0..<10 { recording.retain(Int64(10 + number), 0x10) }
+      recording.birth(30, 0x20)
+      recording.round()
+      XCTAssertEqual(try recording.saved().info["history.dropped"], dropped, "history \(history)")
+    }
+  }
+
+  func testASavedTraceIsHandedOverInPieces() throws {
+    let recording = try Recording(history: 16)
+    for number in UInt64(1)...50 { recording.birth(Int64(number), number << 8) }
+    recording.round()
+    var bytes: [UInt8] = []
+    let asked = recording.ask(LIFESPAN_ASK_SAVE, room: 200) { piece in
+      if bytes.isEmpty { recording.death(1000, 0x100) }
+      recording.round()  // goes on meanwhile: the pieces are of one moment
+      bytes += piece
+      return (piece.count + 63) / 64
+    }
+    XCTAssertEqual(asked.error, 0)
+    XCTAssertGreaterThan(asked.pieces.count, 2)
+    let trace = try Trace(TraceMemory(bytes))
+    XCTAssertEqual(try trace.allEvents().count, 50)
+    XCTAssertEqual(trace.ending.reason, .whole)
+    XCTAssertEqual(recording.ask(LIFESPAN_ASK_SAVE, room: 8).error, -Int64(EMSGSIZE))
+  }
+
   func testASaveLeavesTheRunningTraceAlone() throws {
     let recording = try Recording(history: 16)
     recording.birth(1, 0x10)

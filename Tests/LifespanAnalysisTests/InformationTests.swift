@@ -13,6 +13,7 @@ import Testing
       InfoRecord(key: "program", value: "/tmp/App"), InfoRecord(key: "capture", value: "partial"),
       InfoRecord(key: "capture.reason", value: "no detours"),
       InfoRecord(key: "started_at", value: "2026-01-01T00:00:00Z"),
+      InfoRecord(key: "history.dropped", value: "12"),
     ]
     builder.end = [
       EndRecord(key: "clean", value: 1), EndRecord(key: "exit_status", value: 256),
@@ -48,6 +49,7 @@ import Testing
     #expect(information.endedByItself == true)
     #expect(information.stacksChecked == 10 && information.stacksEqual == 9 && information.waitedNanoseconds == 5)
     #expect(information.wasPaused)
+    #expect(information.olderEventsDropped == 12)
     #expect(!information.isCut)
   }
 

@@ -19,6 +19,7 @@ final class LiveCountTests: RecordedTestCase {
   final class NeverMade: Tracked {}
   private final class Hidden { var value = 1 }
   final class PageCache { var value = 1 }
+  private final class HiddenCache { var value = 1 }
   class Open { var value = 1 }
   final class OpenCache: Open {}
   final class Kept { var value = 1 }
@@ -63,6 +64,15 @@ final class LiveCountTests: RecordedTestCase {
       reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: PageCache.self) },
       .leftOut(type: "LifespanTests.LiveCountTests.PageCache"))
     withExtendedLifetime(pages) {}
+  }
+
+  func testAnErrorNamesAPrivateOrALocalTypeByItsPlainName() {
+    final class LocalCache { var value = 1 }
+    let types: [(type: AnyClass, name: String)] = [(HiddenCache.self, "HiddenCache"), (LocalCache.self, "LocalCache")]
+    for each in types {
+      let why = reason { () throws(Allocations.NotRecording) in try Allocations.liveCount(of: each.type) }
+      XCTAssertEqual(why, .leftOut(type: "LifespanTests.LiveCountTests.\(each.name)"))
+    }
   }
 
   func testASuperclassHasNoCountWhereOneOfItsSubclassesIsLeftOut() {

@@ -3,13 +3,15 @@
 import Lifespan
 import XCTest
 
+func startRecording() throws {
+  try Allocations.start(recording: .swiftObjects, RecordedTestCase.rules)
+}
+
 /// A test in a recorded process: all Swift objects, without those of types called …Cache.
 class RecordedTestCase: XCTestCase {
   static let rules: [Allocations.Rule] = [.ignore("LifespanTests.*Cache")]
 
-  override func setUpWithError() throws {
-    try Allocations.start(recording: .swiftObjects, Self.rules)
-  }
+  override func setUpWithError() throws { try startRecording() }
 
   /// Counts of a type by its name in statistics of everything.
   func row(_ type: String) throws -> Allocations.StatisticsRow? {

@@ -8,8 +8,8 @@ final class RecordingTests: RecordedTestCase {
   func testTheCaptureSaysWhatIsSeen() throws {
     switch try XCTUnwrap(Allocations.capture) {
     case .complete: break
-    // A hook that is installed while threads run needs one certain place in memory.
-    case .partial(let reason): XCTAssertTrue(reason.contains("place"), reason)
+    // A hook that is installed while threads run needs one certain place in memory; and other tests stop and start.
+    case .partial(let reason): XCTAssertTrue(reason.contains("place") || reason.contains("was stopped"), reason)
     case .countsOnly(let reason): XCTFail(reason)
     }
   }
@@ -56,6 +56,9 @@ final class RecordingTests: RecordedTestCase {
     XCTAssertEqual(try row("LifespanTests.RecordingTests.Paused")?.persistentCount, 0, "deaths stay recorded")
     try Allocations.start(recording: .swiftObjects, Self.rules)
     XCTAssertEqual(try Allocations.liveCount(of: Paused.self), 0)
+    guard case .partial(let why) = Allocations.capture else { return XCTFail("the capture is not partial") }
+    XCTAssertNotNil(
+      why.firstMatch(of: /^recording was stopped .*between [0-9.]+ s and [0-9.]+ s: objects born then/), why)
     withExtendedLifetime((before, between)) {}
   }
 
@@ -75,9 +78,23 @@ final class RecordingTests: RecordedTestCase {
     withExtendedLifetime(here) {}
   }
 
-  func testEveryRowAddsUp() throws {
-    for row in try Allocations.statistics(.all) {
-      XCTAssertEqual(row.totalCount, row.persistentCount + row.transientCount, row.type)
+  func testARowHasWhatWasBornWhatLivesAndWhatDied() throws {
+    final class Counted { var value = (1, 2) }
+    var objects = (0..<9).map { _ in Counted() }
+    objects.removeLast(5)
+    let row = try XCTUnwrap(row("LifespanTests.RecordingTests.Counted"))
+    XCTAssertEqual([row.totalCount, row.persistentCount, row.transientCount], [9, 4, 5])
+    XCTAssertEqual([row.totalBytes, row.persistentBytes], [9 * 32, 4 * 32])
+    withExtendedLifetime(objects) {}
+  }
+
+  func testNoRowHasMoreLivingThanWereBorn() throws {
+    let rows = try Allocations.statistics(.all)
+    XCTAssertGreaterThan(rows.count, 10)
+    for row in rows {
+      XCTAssertGreaterThanOrEqual(row.persistentCount, 0, row.type)
+      XCTAssertGreaterThanOrEqual(row.transientCount, 0, row.type)
+      XCTAssertLessThanOrEqual(row.persistentBytes, row.totalBytes, row.type)
     }
   }
 }

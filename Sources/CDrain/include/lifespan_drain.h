@@ -74,12 +74,14 @@ enum lifespan_question_op {
   LIFESPAN_ASK_HISTORY = 19, // newest events of the object at `address`, oldest first: lifespan_history_head then lifespan_history_event[]
   LIFESPAN_ASK_COUNTS = 20,  // lifespan_drain_counts
   LIFESPAN_ASK_MARKS = 21,   // lifespan_mark_row[] each followed by its name (padded to 8)
+  LIFESPAN_ASK_SAVE = 23,    // the state as a trace, as lifespan_drain_save writes it: its bytes, in pieces of one moment
   LIFESPAN_ASK_STACK = 22,   // return addresses of stack id `address`, innermost first: uint64_t[]
 };
+#define LIFESPAN_SAVE_UNIT 64u // SAVE: every piece but the last holds a multiple of it, and `start` counts in it
 struct lifespan_question {
   uint64_t address;     // HISTORY, STACK; MARK: length of the name that follows
   uint32_t generation;  // ROWS: only objects born in generations >= this one (0 all)
-  uint32_t start;       // ROWS, TYPES, MARKS, HISTORY: index to begin at (continuation)
+  uint32_t start;       // ROWS, TYPES, MARKS, HISTORY, SAVE: index to begin at (continuation)
 };
 struct lifespan_row {
   uint32_t type;

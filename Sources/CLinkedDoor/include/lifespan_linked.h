@@ -30,8 +30,7 @@ enum lifespan_linked_status {
   LIFESPAN_LINKED_NO_MEMORY = 8,
   LIFESPAN_LINKED_GONE = 9,          // the recording command does not answer
   LIFESPAN_LINKED_UNKNOWN = 10,      // no such object, stack, …
-  LIFESPAN_LINKED_BY_COMMAND = 11,   // the recording command does this, not the program
-  LIFESPAN_LINKED_FAILED = 12,       // an errno value says how
+  LIFESPAN_LINKED_FAILED = 11,       // an errno value says how
 };
 
 // ---- Start (start.c) ----------------------------------------------------------------------------------------------
@@ -46,7 +45,7 @@ struct lifespan_linked_settings {
 // it is not OK.
 enum lifespan_linked_status lifespan_linked_start(const struct lifespan_linked_settings *settings, char *reason,
                                                   size_t room);
-// Births off. Any thread. Nothing when nothing is recorded.
+// Births off. Any thread outside hooks. Nothing when nothing is recorded.
 void lifespan_linked_stop(void);
 
 // What is recorded now. Any thread; allocates nothing.
@@ -77,6 +76,10 @@ enum lifespan_linked_recorded {
 };
 enum lifespan_linked_recorded lifespan_linked_records(const void *metadata, const char *name, size_t length);
 
+// Whether a type of an answer belongs to what the program asked for at its start. Always where it records itself: then
+// nothing else is there. The recording command records more: what it was told.
+bool lifespan_linked_wants(const struct lifespan_type_row *type, const char *name);
+
 // A type's name without private discriminators, into `plain`. Returns its length. Any thread.
 size_t lifespan_linked_plain_name(const char *name, size_t length, char *plain, size_t room);
 
@@ -93,8 +96,8 @@ enum lifespan_linked_status lifespan_linked_ask(uint32_t op, const struct lifesp
 void lifespan_linked_forget(struct lifespan_linked_answer *answer);
 
 // ---- Save (save.c) ------------------------------------------------------------------------------------------------
-// Writes the state as a trace: a file beside `path`, then a rename. `error` gets an errno value with
-// LIFESPAN_LINKED_FAILED.
+// Writes the state as a trace: a file beside `path`, then a rename. Below a recording command its state is written: it
+// hands the bytes over, the file is the program's. `error` gets an errno value with LIFESPAN_LINKED_FAILED.
 enum lifespan_linked_status lifespan_linked_save(const char *path, int *error);
 
 // ---- Names of addresses (name.c) ----------------------------------------------------------------------------------

@@ -35,6 +35,9 @@ public enum Preface {
     // A file that is being written has no end yet; that is no fault of it.
     if !ending.isEmpty, !subject.isRunning { notes.append("trace: " + ending) }
     if information.wasPaused { notes.append("paused: objects born while recording was off are not in it") }
+    if information.olderEventsDropped > 0 {
+      notes.append("older events of kept objects are not in this file: \(Units.count(information.olderEventsDropped))")
+    }
     if subject.discarded > 0 {
       notes.append(
         "\(Units.count(subject.discarded)) objects that died were discarded while recording: they are counted by type, "

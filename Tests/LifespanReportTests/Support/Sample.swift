@@ -55,6 +55,7 @@ enum Sample {
     ]
     information.ending = TraceEnding(offset: 123_456, reason: .cut)
     information.wasPaused = true
+    information.olderEventsDropped = 1_007
     information.counters = ["ends_not_seen": 2, "stacks_full": 11]
     return information
   }
