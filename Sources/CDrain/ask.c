@@ -112,6 +112,7 @@ void lifespan_drain_counts(const struct lifespan_drain *d, struct lifespan_drain
   counts->bytes_written = d->encoder ? d->encoder->bytes_written : 0;
   counts->elapsed_ticks = d->begun ? drain_now(d->clock) - d->start : 0;
   counts->ticks_per_second = d->ticks_per_second;
+  counts->mark_ticks = d->mark_count ? drain_marks(d)[d->mark_count - 1].stamp - d->start : 0;
 }
 
 static int64_t ask_counts(const struct lifespan_drain *d, uint8_t *answer, size_t room) {

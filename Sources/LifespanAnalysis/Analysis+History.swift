@@ -11,23 +11,27 @@ public enum ObjectSelector: Sendable, Codable, Hashable {
 }
 
 extension Analysis {
-  /// The events of one object. Throws where the recording holds no such object, with the nearest that it holds.
-  public func history(of selector: ObjectSelector) throws(Failure) -> History {
+  /// The events of one object within `window`, the object as it is at the window's end; by address the newest that lay
+  /// there by then. Throws where the recording holds no such object, with the nearest that it holds.
+  public func history(of selector: ObjectSelector, window: TimeWindow = .whole) throws(Failure) -> History {
     let serials: [SerialNumber]
     switch selector {
     case .serial(let serial): serials = [serial]
-    case .address(let address): serials = try residents(address)
+    case .address(let address): serials = try residents(address, window)
     }
-    let found = try answer(HistoryQuestion(serials))
+    let found = try answer(HistoryQuestion(serials, window))
     guard let history = found.history else {
+      if let serial = serials.last, let moment = window.to, found.isBornLater {
+        throw .question(.bornLater(serial, moment))
+      }
       // Residents were found by address before, so it is the serial that isn't there.
       throw .question(.unknownSerial(serials.last ?? SerialNumber(0), births: found.births))
     }
     return history
   }
 
-  private func residents(_ address: ObjectAddress) throws(Failure) -> [SerialNumber] {
-    let found = try answer(ResidentsQuestion(address: address))
+  private func residents(_ address: ObjectAddress, _ window: TimeWindow) throws(Failure) -> [SerialNumber] {
+    let found = try answer(ResidentsQuestion(address: address, window: window))
     if found.serials.isEmpty {
       throw .question(found.hasAddresses ? .unknownAddress(address, nearest: found.nearest) : .noAddresses)
     }
@@ -44,25 +48,31 @@ private struct ResidentsQuestion: Question {
   }
 
   var address: ObjectAddress
+  var window: TimeWindow
 
-  func collector(_ analysis: Analysis) -> Collector<Answer> { ResidentsCollector(address) }
+  func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Answer> {
+    ResidentsCollector(address, try Window(window, analysis))
+  }
 }
 
 private final class ResidentsCollector: Collector<ResidentsQuestion.Answer> {
   private let address: UInt64
+  private let window: Window
   private var serials: [UInt64] = []
   private var below: UInt64 = 0
   private var above = UInt64.max
 
-  init(_ address: ObjectAddress) {
+  init(_ address: ObjectAddress, _ window: Window) {
     self.address = address.rawValue
-    super.init([.addresses, .serials])
+    self.window = window
+    super.init(window.columns.union([.addresses, .serials]))
   }
 
   override func take(_ batch: EventBatch) {
     for index in 0..<batch.count {
       let kind = batch.kind(index)
       guard kind == .birth || kind == .moved, batch.addresses[index] != 0 else { continue }
+      guard kind == .birth ? window.isBorn(batch, index) : window.sees(batch, index) else { continue }
       let place = batch.addresses[index]
       if place == address {
         if batch.serials[index] != 0 {
@@ -90,26 +100,39 @@ private struct HistoryQuestion: Question {
   struct Answer: Sendable, Codable {
     var history: History?
     var births: UInt64
+    /// It is there, but not yet born at the window's end.
+    var isBornLater = false
   }
 
   var serials: [SerialNumber]
+  var window: TimeWindow
 
-  init(_ serials: [SerialNumber]) { self.serials = serials }
+  init(_ serials: [SerialNumber], _ window: TimeWindow) {
+    self.serials = serials
+    self.window = window
+  }
 
-  func collector(_ analysis: Analysis) -> Collector<Answer> { HistoryCollector(serials, analysis) }
+  func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Answer> {
+    HistoryCollector(serials, try Window(window, analysis), analysis)
+  }
 }
 
 private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
   private let analysis: Analysis
+  private let window: Window
   private let wanted: Set<UInt64>
   private let order: [UInt64]
   private let tracker: ObjectTracker
   private var gone: [UInt64: ObjectTracker.Life] = [:]
   private var events: [History.Event] = []
   private var countsReferences = true
+  // Of the object's events, also those before the window.
+  private var number = 0
+  private var isBornLater = false
 
-  init(_ serials: [SerialNumber], _ analysis: Analysis) {
+  init(_ serials: [SerialNumber], _ window: Window, _ analysis: Analysis) {
     self.analysis = analysis
+    self.window = window
     order = serials.map(\.rawValue)
     wanted = Set(order)
     tracker = ObjectTracker(analysis)
@@ -121,12 +144,19 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     for index in 0..<batch.count {
       let serial = batch.serials[index]
       guard serial == main || (wanted.count > 1 && wanted.contains(serial)), serial != 0 else { continue }
-      if batch.kind(index) == .birth {
+      let isBirth = batch.kind(index) == .birth
+      guard isBirth ? window.isBorn(batch, index) : window.sees(batch, index) else {
+        isBornLater = isBornLater || (isBirth && serial == main)
+        continue
+      }
+      if isBirth {
         tracker.follow(batch, index)
       } else if let life = tracker.take(batch, index) {
         gone[serial] = life
       }
-      if serial == main, let event = event(batch, index) { events.append(event) }
+      guard serial == main, let event = event(batch, index) else { continue }
+      number += 1
+      if window.shows(batch, index) { events.append(event) }
     }
   }
 
@@ -150,7 +180,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     if isCount { change = kind == .retain ? Int(amount.amount) : -Int(amount.amount) }
     if kind == .moved { size = ByteCount(Int64(clamping: batch.moveSizes[index])) }
     return History.Event(
-      number: events.count + 1, kind: kind, flavour: isCount ? HistoryCollector.flavour(amount.flavour) : nil,
+      number: number + 1, kind: kind, flavour: isCount ? HistoryCollector.flavour(amount.flavour) : nil,
       change: change, countAfter: countAfter(kind, amount, change),
       time: analysis.trace.header.time(Ticks(batch.times[index])), thread: ThreadID(batch.threads[index]),
       task: batch.tasks[index] == 0 ? nil : TaskID(batch.tasks[index]), stack: StackID(batch.stacks[index]),
@@ -177,10 +207,11 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
   }
 
   override func answer(_ information: TraceInformation) -> HistoryQuestion.Answer? {
-    tracker.forEachLeft { gone[$0.serial] = $0 }
-    let records = order.compactMap { serial in gone[serial].map { tracker.record($0, end: information.end) } }
+    tracker.drain { gone[$0.serial] = $0 }
+    let end = window.end.map { analysis.trace.header.time($0) } ?? information.end
+    let records = order.compactMap { serial in gone[serial].map { tracker.record($0, end: end) } }
     guard let last = order.last, let object = records.last, object.serial.rawValue == last else {
-      return HistoryQuestion.Answer(history: nil, births: information.birthsRecorded)
+      return HistoryQuestion.Answer(history: nil, births: information.birthsRecorded, isBornLater: isBornLater)
     }
     let history = History(object: object, events: events, others: Array(records.dropLast()))
     return HistoryQuestion.Answer(history: history, births: information.birthsRecorded)

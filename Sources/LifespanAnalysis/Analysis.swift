@@ -54,7 +54,7 @@ public final class Analysis {
 
   /// `laterMarks` split generations as if they had been set; `closureName` names closures by a return address in the
   /// function that makes them.
-  public init(_ trace: Trace, laterMarks: [LaterMark] = [], closureName: ((ReturnAddress) -> String?)? = nil) {
+  public init(_ trace: Trace, laterMarks: [LaterMark] = [], closureName: ((ReturnAddress) -> ClosureName?)? = nil) {
     self.trace = trace
     catalog = TypeCatalog(trace, closureName: closureName)
     timeline = Timeline(trace, later: laterMarks)

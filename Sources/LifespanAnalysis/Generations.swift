@@ -11,12 +11,21 @@ public struct Generations: Sendable, Codable, Equatable {
     public var persistentCount: Int
     /// Bytes of the generation that are not freed.
     public var persistentBytes: ByteCount
+    /// Objects of the generation that were destroyed.
+    public var transientCount: Int
+    /// Bytes of the generation that were freed.
+    public var transientBytes: ByteCount
 
     /// Memberwise.
-    public init(type: TypeIdentity, persistentCount: Int, persistentBytes: ByteCount) {
+    public init(
+      type: TypeIdentity, persistentCount: Int, persistentBytes: ByteCount, transientCount: Int = 0,
+      transientBytes: ByteCount = .zero
+    ) {
       self.type = type
       self.persistentCount = persistentCount
       self.persistentBytes = persistentBytes
+      self.transientCount = transientCount
+      self.transientBytes = transientBytes
     }
   }
 
@@ -32,32 +41,43 @@ public struct Generations: Sendable, Codable, Equatable {
     public var growthBytes: ByteCount
     /// Its objects that live.
     public var persistentCount: Int
-    /// By type, types without living objects or bytes left out; largest bytes first, then count, then name.
+    /// Its objects that were destroyed.
+    public var transientCount: Int
+    /// Bytes of its objects that were freed.
+    public var transientBytes: ByteCount
+    /// By type, those that the lifespan filter leaves; largest persistent bytes first, then count, then transients, then
+    /// name. The sums above are of all types.
     public var rows: [Row]
 
     /// Memberwise.
     public init(
-      generation: Generation, name: String, time: TraceTime, growthBytes: ByteCount, persistentCount: Int, rows: [Row]
+      generation: Generation, name: String, time: TraceTime, growthBytes: ByteCount, persistentCount: Int,
+      transientCount: Int = 0, transientBytes: ByteCount = .zero, rows: [Row]
     ) {
       self.generation = generation
       self.name = name
       self.time = time
       self.growthBytes = growthBytes
       self.persistentCount = persistentCount
+      self.transientCount = transientCount
+      self.transientBytes = transientBytes
       self.rows = rows
     }
   }
 
   /// Whether a generation is looked at when its mark was set (`--at-mark`), or at the end of the recording.
   public var atMark: Bool
+  /// The lifespan filter that chose the rows.
+  public var lifespan: LifespanFilter
   /// The closed generations, oldest first.
   public var closed: [Growth]
   /// What was born after the last mark.
   public var open: Growth
 
   /// Memberwise.
-  public init(atMark: Bool, closed: [Growth], open: Growth) {
+  public init(atMark: Bool, lifespan: LifespanFilter = .living, closed: [Growth], open: Growth) {
     self.atMark = atMark
+    self.lifespan = lifespan
     self.closed = closed
     self.open = open
   }

@@ -9,9 +9,15 @@ public struct GenerationsQuestion: Question, Sendable {
   public var window: TimeWindow
   /// Look at each generation when its mark was set, not at the end.
   public var atMark: Bool
+  /// Which rows.
+  public var lifespan: LifespanFilter
 
   /// Memberwise.
-  public init(types: TypeFilter = TypeFilter(), window: TimeWindow = .whole, atMark: Bool = false) {
+  public init(
+    types: TypeFilter = TypeFilter(), window: TimeWindow = .whole, atMark: Bool = false,
+    lifespan: LifespanFilter = .living
+  ) {
+    self.lifespan = lifespan
     self.types = types
     self.window = window
     self.atMark = atMark
@@ -20,7 +26,7 @@ public struct GenerationsQuestion: Question, Sendable {
   /// See `Question`.
   public func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Generations> {
     GenerationsCollector(
-      analysis, try Window(window, analysis), try analysis.catalog.selection(types), atMark: atMark)
+      self, analysis, try Window(window, analysis), try analysis.catalog.selection(types))
   }
 }
 
@@ -34,21 +40,21 @@ private final class GenerationsCollector: Collector<Generations> {
   private let window: Window
   private let timeline: Timeline
   private let followed: [Bool]
-  private let atMark: Bool
+  private let question: GenerationsQuestion
   private let marks: [Timeline.Cut]
   private let lives: LifeTracker
-  private var left: [Key: Difference.Amount] = [:]
+  private var tallies: [Key: Tally] = [:]
 
-  init(_ analysis: Analysis, _ window: Window, _ selected: [Bool], atMark: Bool) {
+  init(_ question: GenerationsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool]) {
+    self.question = question
     self.analysis = analysis
     self.window = window
     timeline = analysis.timeline
-    self.atMark = atMark
     followed = analysis.catalog.rowOfSite.map { selected[$0] }
     marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
     lives = LifeTracker(analysis.trace.sites)
     var columns = LifeTracker.columns.union(window.columns).union(analysis.timeline.columns)
-    if atMark { columns.insert(.times) }
+    if question.atMark { columns.insert(.times) }
     super.init(columns)
   }
 
@@ -61,31 +67,44 @@ private final class GenerationsCollector: Collector<Generations> {
         let time = needsTime ? batch.times[index] : 0
         let generation = timeline.generation(file: batch.generations[index], time: time)
         lives.follow(batch.objects[index], site: site, tag: generation)
-      } else if window.sees(batch, index), let life = lives.take(batch, index), atMark {
-        livedAtItsMark(life, batch.firstIndex &+ UInt64(index), batch.times[index])
+      } else if window.sees(batch, index), let life = lives.take(batch, index) {
+        if question.atMark, livedAtItsMark(life, batch.firstIndex &+ UInt64(index), batch.times[index]) {
+          persistent(life)
+        } else {
+          transient(life)
+        }
       }
     }
   }
 
   /// An object that ended after its generation's mark was living when that was set.
-  private func livedAtItsMark(_ life: LifeEvent, _ event: UInt64, _ time: Int64) {
-    guard Int(life.tag) < marks.count, !marks[Int(life.tag)].isAfter(event: event, time: time) else { return }
-    count(life)
+  private func livedAtItsMark(_ life: LifeEvent, _ event: UInt64, _ time: Int64) -> Bool {
+    Int(life.tag) < marks.count && !marks[Int(life.tag)].isAfter(event: event, time: time)
   }
 
-  private func count(_ life: LifeEvent) {
-    let key = Key(generation: life.tag, row: analysis.catalog.rowOfSite[life.site])
-    left[key, default: Difference.Amount()] += Difference.Amount(
-      count: life.ends ? 1 : 0, bytes: life.frees ? life.size : .zero)
+  private func key(_ life: LifeEvent) -> Key {
+    Key(generation: life.tag, row: analysis.catalog.rowOfSite[life.site])
+  }
+
+  private func persistent(_ life: LifeEvent) {
+    tallies[key(life), default: Tally()] += Tally(
+      persistentCount: life.ends ? 1 : 0, persistentBytes: life.frees ? life.size : .zero)
+  }
+
+  private func transient(_ life: LifeEvent) {
+    tallies[key(life), default: Tally()] += Tally(
+      transientCount: life.ends ? 1 : 0, transientBytes: life.frees ? life.size : .zero)
   }
 
   override func answer(_ information: TraceInformation) -> Generations? {
-    lives.forEachLeft { count($0) }
+    lives.forEachLeft { persistent($0) }
     var rows: [UInt32: [Generations.Row]] = [:]
-    for (key, amount) in left where amount != Difference.Amount() {
+    for (key, tally) in tallies where LifespanFilter.all.keeps(tally) {
       rows[key.generation, default: []].append(
         Generations.Row(
-          type: analysis.catalog.rows[key.row], persistentCount: amount.count, persistentBytes: amount.bytes))
+          type: analysis.catalog.rows[key.row], persistentCount: tally.persistentCount,
+          persistentBytes: tally.persistentBytes, transientCount: tally.transientCount,
+          transientBytes: tally.transientBytes))
     }
     let header = analysis.trace.header
     let closed = analysis.timeline.marks.enumerated().map { index, mark in
@@ -94,20 +113,32 @@ private final class GenerationsCollector: Collector<Generations> {
     let last = UInt32(closed.count)
     let end = window.end.map { header.time($0) } ?? information.end
     let open = growth(last, Generation(last).letters, end, rows[last] ?? [])
-    return Generations(atMark: atMark, closed: closed, open: open)
+    return Generations(atMark: question.atMark, lifespan: question.lifespan, closed: closed, open: open)
   }
 
   private func growth(
     _ number: UInt32, _ name: String, _ time: TraceTime, _ rows: [Generations.Row]
   ) -> Generations.Growth {
-    let sorted = rows.sorted { one, other in
-      let left = (other.persistentBytes, other.persistentCount, one.type.name, one.type.id)
-      let right = (one.persistentBytes, one.persistentCount, other.type.name, other.type.id)
+    let sorted = rows.filter(keeps).sorted { one, other in
+      if (one.persistentBytes, one.persistentCount) != (other.persistentBytes, other.persistentCount) {
+        return (one.persistentBytes, one.persistentCount) > (other.persistentBytes, other.persistentCount)
+      }
+      let left = (other.transientBytes, other.transientCount, one.type.name, one.type.id)
+      let right = (one.transientBytes, one.transientCount, other.type.name, other.type.id)
       return left < right
     }
     return Generations.Growth(
       generation: Generation(number), name: name, time: time,
       growthBytes: rows.reduce(.zero) { $0 + $1.persistentBytes },
-      persistentCount: rows.reduce(0) { $0 &+ $1.persistentCount }, rows: sorted)
+      persistentCount: rows.reduce(0) { $0 &+ $1.persistentCount },
+      transientCount: rows.reduce(0) { $0 &+ $1.transientCount },
+      transientBytes: rows.reduce(.zero) { $0 + $1.transientBytes }, rows: sorted)
+  }
+
+  private func keeps(_ row: Generations.Row) -> Bool {
+    question.lifespan.keeps(
+      Tally(
+        persistentCount: row.persistentCount, persistentBytes: row.persistentBytes, transientCount: row.transientCount,
+        transientBytes: row.transientBytes))
   }
 }

@@ -27,7 +27,7 @@ public struct ObjectList: Sendable, Codable, Equatable {
   }
 
   /// In the order of their births; the first `limit` of the question.
-  public var objects: [ObjectRecord]
+  public var objects: ObjectRecords
   /// All that matched, also beyond the limit.
   public var count: Int
   /// Bytes of all that matched.
@@ -36,7 +36,7 @@ public struct ObjectList: Sendable, Codable, Equatable {
   public var groups: [StackGroup]
 
   /// Memberwise.
-  public init(objects: [ObjectRecord], count: Int, bytes: ByteCount, groups: [StackGroup]) {
+  public init(objects: ObjectRecords, count: Int, bytes: ByteCount, groups: [StackGroup]) {
     self.objects = objects
     self.count = count
     self.bytes = bytes

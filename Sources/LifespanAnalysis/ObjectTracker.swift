@@ -29,6 +29,9 @@ final class ObjectTracker {
   }
 
   private let analysis: Analysis
+  /// Keeps following what is gone: a list of everything, in the order of births, needs no other place for it.
+  private let keepsGone: Bool
+  let maker: RecordMaker
   private let living = ObjectTable<Life>(
     empty: Life(
       site: 0, stack: 0, generation: 0, thread: 0, born: 0, died: 0, freed: 0, address: 0, task: 0, serial: 0, size: 0,
@@ -39,7 +42,11 @@ final class ObjectTracker {
     .times, .threads, .tasks, .generations, .addresses, .stacks, .moves, .serials,
   ]
 
-  init(_ analysis: Analysis) { self.analysis = analysis }
+  init(_ analysis: Analysis, keepsGone: Bool = false) {
+    self.analysis = analysis
+    self.keepsGone = keepsGone
+    maker = RecordMaker(analysis)
+  }
 
   /// Follows a birth.
   func follow(_ batch: EventBatch, _ index: Int) {
@@ -55,7 +62,7 @@ final class ObjectTracker {
         state: State.living))
   }
 
-  /// Takes another event. Returns the object when its memory is gone: it is followed no longer.
+  /// Takes another event. Returns the object when its memory is gone. It is then followed no longer, or kept as it is.
   func take(_ batch: EventBatch, _ index: Int) -> Life? {
     let object = batch.objects[index]
     guard let place = living.place(object), place.pointee.state != State.none else { return nil }
@@ -65,15 +72,16 @@ final class ObjectTracker {
     case .deinitEnded where place.pointee.state == State.living:
       place.pointee.state = State.kept
       place.pointee.died = time
-    case .moved:
+    case .moved where place.pointee.state < State.freed:
       place.pointee.address = batch.addresses[index]
       place.pointee.size = Int64(clamping: batch.moveSizes[index])
     case .death, .free, .plainFree, .endNotSeen:
       var life = place.pointee
+      guard life.state < State.freed else { return nil }
       if life.state == State.living { life.died = time }
       life.freed = time
       life.state = kind == .endNotSeen ? State.endNotSeen : State.freed
-      living.remove(object)
+      if keepsGone { place.pointee = life } else { living.remove(object) }
       return life
     default:
       break
@@ -81,26 +89,11 @@ final class ObjectTracker {
     return nil
   }
 
-  /// What is still followed, in the order of births.
-  func forEachLeft(_ use: (Life) -> Void) {
-    living.forEach { _, place in if place.pointee.state != State.none { use(place.pointee) } }
+  /// What is still followed, in the order of births. Nothing is followed afterwards: its memory is given back on the way.
+  func drain(_ use: (Life) -> Void) {
+    living.drain { _, life in if life.state != State.none { use(life) } }
   }
 
   /// The record of an object; `end` is the end of the time looked at.
-  func record(_ life: Life, end: TraceTime) -> ObjectRecord {
-    let header = analysis.trace.header
-    let born = header.time(Ticks(life.born))
-    let states: [UInt8: ObjectRecord.State] = [
-      State.kept: .deinitedMemoryKept, State.freed: .freed, State.endNotSeen: .endNotSeen,
-    ]
-    let died = life.state == State.living ? nil : header.time(Ticks(life.died))
-    let isFreed = life.state == State.freed || life.state == State.endNotSeen
-    return ObjectRecord(
-      serial: SerialNumber(life.serial), address: life.address == 0 ? nil : ObjectAddress(life.address),
-      type: analysis.catalog.rows[analysis.catalog.rowOfSite[Int(life.site)]], size: ByteCount(life.size), born: born,
-      died: died, freed: isFreed ? header.time(Ticks(life.freed)) : nil,
-      age: (died ?? end).rawValue &- born.rawValue, thread: ThreadID(life.thread),
-      task: life.task == 0 ? nil : TaskID(life.task), stack: StackID(life.stack),
-      generation: Generation(life.generation), state: states[life.state] ?? .living)
-  }
+  func record(_ life: Life, end: TraceTime) -> ObjectRecord { maker.record(life, end: end) }
 }

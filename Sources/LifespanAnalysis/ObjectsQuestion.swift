@@ -58,6 +58,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
   private let followed: [Bool]
   private let generation: UInt32?
   private let tracker: ObjectTracker
+  /// With a limit: the first of what has matched so far.
   private var found: [ObjectTracker.Life] = []
   private var groups: [Key: Difference.Amount] = [:]
   private var total = Difference.Amount()
@@ -70,7 +71,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
     self.window = window
     self.generation = generation
     followed = analysis.catalog.rowOfSite.map { selected[$0] }
-    tracker = ObjectTracker(analysis)
+    tracker = ObjectTracker(analysis, keepsGone: question.limit == nil && question.lifespan != .living)
     super.init(ObjectTracker.columns)
   }
 
@@ -78,8 +79,11 @@ private final class ObjectsCollector: Collector<ObjectList> {
     for index in 0..<batch.count {
       if batch.kind(index) == .birth {
         if wants(batch, index) { tracker.follow(batch, index) }
-      } else if window.sees(batch, index), let gone = tracker.take(batch, index), question.lifespan != .living {
-        add(gone)
+      } else if window.sees(batch, index), let gone = tracker.take(batch, index),
+        question.lifespan != .living, let limit = question.limit
+      {
+        count(gone)
+        keep(gone, limit: max(0, limit))
       }
     }
   }
@@ -91,34 +95,65 @@ private final class ObjectsCollector: Collector<ObjectList> {
     return analysis.timeline.generation(file: batch.generations[index], time: batch.times[index]) == generation
   }
 
-  private func add(_ life: ObjectTracker.Life) {
+  /// Counts an object that belongs to the answer.
+  private func count(_ life: ObjectTracker.Life) {
     let amount = Difference.Amount(count: 1, bytes: ByteCount(life.size))
     total += amount
-    groups[Key(row: analysis.catalog.rowOfSite[Int(life.site)], stack: life.stack), default: .init()] += amount
-    guard let limit = question.limit else {
-      found.append(life)
-      return
-    }
-    // Deaths come in any order, the list is by birth: cut now and then, so that memory follows the limit.
+    groups[key(life), default: .init()] += amount
+  }
+
+  private func key(_ life: ObjectTracker.Life) -> Key {
+    Key(row: analysis.catalog.rowOfSite[Int(life.site)], stack: life.stack)
+  }
+
+  /// Deaths come in any order, the list is by birth: cut now and then, so that memory follows the limit.
+  private func keep(_ life: ObjectTracker.Life, limit: Int) {
     found.append(life)
-    if found.count > 2 * max(limit, 0) &+ 4096 { cut(to: limit) }
+    if found.count > 2 * limit &+ 4096 { cut(to: limit) }
   }
 
   private func cut(to limit: Int) {
     found.sort { $0.serial < $1.serial }
-    if found.count > limit { found.removeLast(found.count - max(limit, 0)) }
+    if found.count > limit { found.removeLast(found.count - limit) }
+  }
+
+  /// Whether an object that is followed at the end belongs to the answer.
+  private func belongs(_ life: ObjectTracker.Life) -> Bool {
+    switch question.lifespan {
+    case .all: true
+    case .living: life.state == ObjectTracker.State.living || life.state == ObjectTracker.State.kept
+    case .destroyed: life.state != ObjectTracker.State.living
+    }
+  }
+
+  /// The list in pieces, and what the tracker still holds counted.
+  private func pieces() -> [[ObjectTracker.Life]] {
+    var pieces: [[ObjectTracker.Life]] = []
+    func append(_ life: ObjectTracker.Life) {
+      if pieces.last?.count ?? ObjectRecords.pieceLength == ObjectRecords.pieceLength {
+        pieces.append([])
+        pieces[pieces.count - 1].reserveCapacity(ObjectRecords.pieceLength)
+      }
+      pieces[pieces.count - 1].append(life)
+    }
+    tracker.drain { life in
+      guard belongs(life) else { return }
+      count(life)
+      if let limit = question.limit { keep(life, limit: max(0, limit)) } else { append(life) }
+    }
+    if let limit = question.limit {
+      cut(to: max(0, limit))
+      found.forEach(append)
+    }
+    return pieces
   }
 
   override func answer(_ information: TraceInformation) -> ObjectList? {
-    tracker.forEachLeft { life in
-      if question.lifespan != .destroyed || life.state == ObjectTracker.State.kept { add(life) }
-    }
-    cut(to: question.limit ?? found.count)
+    let pieces = pieces()
     let end = window.end.map { analysis.trace.header.time($0) } ?? information.end
     var serials: [Key: [SerialNumber]] = [:]
-    for life in found {
-      let key = Key(row: analysis.catalog.rowOfSite[Int(life.site)], stack: life.stack)
-      serials[key, default: []].append(SerialNumber(life.serial))
+    for piece in pieces {
+      for life in piece { serials[key(life), default: []].append(SerialNumber(life.serial)) }
     }
     let list = groups.map { key, amount in
       ObjectList.StackGroup(
@@ -131,6 +166,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
       return left < right
     }
     return ObjectList(
-      objects: found.map { tracker.record($0, end: end) }, count: total.count, bytes: total.bytes, groups: sorted)
+      objects: ObjectRecords(pieces: pieces, tracker.maker, end: end), count: total.count, bytes: total.bytes,
+      groups: sorted)
   }
 }

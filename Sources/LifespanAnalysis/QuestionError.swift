@@ -10,6 +10,8 @@ public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
   case unknownMark(String, nearest: [String])
   /// No object with that serial; the recording's first and last.
   case unknownSerial(SerialNumber, births: UInt64)
+  /// The object is born after the end of the time looked at.
+  case bornLater(SerialNumber, Moment)
   /// No object ever lay at that address; addresses where objects lay next to it.
   case unknownAddress(ObjectAddress, nearest: [ObjectAddress])
   /// Addresses are asked for, but the recording holds none.
@@ -27,7 +29,9 @@ public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
     case .unknownSerial(let serial, let births):
       births == 0
         ? "no object @\(serial): this recording has no births"
-        : "no object @\(serial) in this recording, which has \(births) births"
+        : "no object @\(serial) in this recording, which has \(births) birth\(births == 1 ? "" : "s")"
+    case .bornLater(let serial, let moment):
+      "object @\(serial) is born after \(QuestionError.words(moment)); give a later --to"
     case .unknownAddress(let address, let nearest):
       "no object lay at \(address) in this recording" + QuestionError.hint(nearest.map(\.description))
     case .noAddresses:

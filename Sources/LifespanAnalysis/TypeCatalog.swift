@@ -1,11 +1,26 @@
 // The rows that types fall into, and which row a birth site belongs to. Made once by Analysis, used by every question.
 import LifespanTrace
 
+/// What a closure is called.
+public struct ClosureName: Sendable, Hashable {
+  /// `closure in FUNCTION`.
+  public var name: String
+  /// The module of the function that makes it.
+  public var module: String
+
+  /// Memberwise.
+  public init(name: String, module: String) {
+    self.name = name
+    self.module = module
+  }
+}
+
 /// The types of a trace by row: one row a raw name (and kind), one a caller for closures.
 public struct TypeCatalog: Sendable {
   private struct Key: Hashable {
     var kind: ObjectKind
     var name: String
+    var module: String
     var caller: ReturnAddress?
   }
 
@@ -16,15 +31,19 @@ public struct TypeCatalog: Sendable {
   let rowOfSite: [Int]
 
   /// `closureName`: names a closure by the function that makes it (a report knows symbols, this layer does not);
-  /// closures of one name are then one row.
-  init(_ trace: Trace, closureName: ((ReturnAddress) -> String?)?) {
+  /// closures of one name and module are then one row.
+  init(_ trace: Trace, closureName: ((ReturnAddress) -> ClosureName?)?) {
     var keys: [Key: Int] = [:]
     for record in trace.types {
       let isUnnamed = record.name.isEmpty
       let caller = isUnnamed ? record.caller : nil
       // A context of one value may be a box: which of the two, nothing at run time tells.
-      let given = caller.flatMap { closureName?($0) }.map { record.mayBeBox ? "box or \($0)" : $0 }
-      let key = Key(kind: record.kind, name: given ?? record.name, caller: given == nil ? caller : nil)
+      let given = caller.flatMap { closureName?($0) }.map { closure in
+        record.mayBeBox ? ClosureName(name: "box or \(closure.name)", module: closure.module) : closure
+      }
+      let key = Key(
+        kind: record.kind, name: given?.name ?? record.name, module: given?.module ?? "",
+        caller: given == nil ? caller : nil)
       if let known = keys[key] {
         rowOfType[record.id] = known
         rows[known].isTracked = rows[known].isTracked || record.isTracked
@@ -32,11 +51,11 @@ public struct TypeCatalog: Sendable {
       }
       keys[key] = rows.count
       rowOfType[record.id] = rows.count
-      let plain = given ?? TypeName.plain(record.name)
+      let plain = given?.name ?? TypeName.plain(record.name)
       rows.append(
         TypeIdentity(
-          id: record.id, name: plain, rawName: record.name, kind: record.kind, module: TypeName.module(plain),
-          caller: caller, isTracked: record.isTracked))
+          id: record.id, name: plain, rawName: record.name, kind: record.kind,
+          module: given?.module ?? TypeName.module(plain), caller: caller, isTracked: record.isTracked))
     }
     var rowOfSite: [Int] = []
     rowOfSite.reserveCapacity(trace.sites.count)

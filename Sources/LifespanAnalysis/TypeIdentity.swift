@@ -14,7 +14,7 @@ public struct TypeIdentity: Sendable, Codable, Hashable {
   public var rawName: String
   /// What the objects are.
   public var kind: ObjectKind
-  /// The first component of the name; empty where there is none.
+  /// The first component of the name; empty where there is none. Of a named closure the module of what makes it.
   public var module: String
   /// Closures: a return address in the function that makes them ("closure in FUNCTION").
   public var caller: ReturnAddress?

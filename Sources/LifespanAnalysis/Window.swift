@@ -43,6 +43,20 @@ struct Window {
     return true
   }
 
+  /// Whether an event lies within it: what a list of events shows. `sees` is wider: what happened before it has been.
+  func shows(_ batch: EventBatch, _ index: Int) -> Bool {
+    if batch.kind(index) == .birth { return holdsBirth(batch, index) }
+    guard sees(batch, index) else { return false }
+    return !(from?.isAfter(event: batch.firstIndex &+ UInt64(index), time: batch.times[index]) ?? false)
+  }
+
+  /// Whether an object is born before its end.
+  func isBorn(_ batch: EventBatch, _ index: Int) -> Bool {
+    guard let to else { return true }
+    let time = batch.times[index]
+    return to.isAfterBirth(generation: timeline.generation(file: batch.generations[index], time: time), time: time)
+  }
+
   /// Whether another event is still seen.
   @inline(__always)
   func sees(_ batch: EventBatch, _ index: Int) -> Bool {

@@ -4,7 +4,7 @@
 public enum ReportFormat: String, Sendable, CaseIterable {
   /// Text for a terminal.
   case table
-  /// One document.
+  /// One JSON document.
   case json
   /// A line of keys, then one line a row, numbers bare.
   case csv
@@ -46,14 +46,14 @@ public struct ReportOptions: Sendable {
     switch format {
     case .csv: return grid.csvLines().joined(separator: "\n") + "\n"
     case .markdown:
-      let notes = Preface.notes(subject).map { "> \($0)\n" }
+      let notes = Preface.asides(subject).map { "> \($0)\n" }
       return (notes + grid.markdownLines()).joined(separator: "\n") + "\n"
     case .table, .json: return nil
     }
   }
 
   /// The line below a table that a limit cut.
-  func rest(of total: Int, shown: Int, _ things: String) -> [String] {
-    total > shown ? ["… \(Units.count(total - shown)) more \(things) (--limit)"] : []
+  func rest(of total: Int, shown: Int, _ thing: String) -> [String] {
+    total > shown ? ["… \(Units.things(total - shown, "more " + thing)) (--limit)"] : []
   }
 }

@@ -117,6 +117,19 @@ public final class ObjectTable<Value: BitwiseCopyable> {
     state.pointee = new
   }
 
+  /// Every object with a place, in the order of births, `empty` ones too; each page is given back behind it, so that the
+  /// table is empty afterwards.
+  @inlinable
+  public func drain(_ use: (Int, Value) -> Void) {
+    for page in 0..<state.pointee.capacity {
+      guard let values = state.pointee.pages[page] else { continue }
+      for index in 0..<Self.pageSize { use(page << Self.pageBits | index, values[index]) }
+      state.pointee.pages[page] = nil
+      state.pointee.living[page] = 0
+      values.deallocate()
+    }
+  }
+
   /// Every object with a place, in the order of births; `empty` ones too.
   @inlinable
   public func forEach(_ use: (Int, UnsafeMutablePointer<Value>) -> Void) {

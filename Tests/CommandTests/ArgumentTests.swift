@@ -76,5 +76,9 @@ final class ArgumentTests: CommandTestCase {
     let version = try run("--version")
     XCTAssertEqual(version.status, 0)
     XCTAssertTrue(version.output.hasPrefix("lifespan "))
+    for name in ["record", "list", "start", "stop", "mark", "stats", "generations", "diff", "objects", "history"] {
+      XCTAssertEqual(try run(name, "--version").output, version.output, name)
+    }
+    XCTAssertNotEqual(try run("record", "--", "echo", "--version").output, version.output)
   }
 }

@@ -28,6 +28,16 @@ final class DoctorTests: CommandTestCase {
     let (status, document) = try doctor(Self.command)
     XCTAssertEqual(status, 0, "\(document)")
     XCTAssertEqual(document["runtime"] as? String, "dynamic")
+    XCTAssertEqual(document["program"] as? String, "lifespan")
+    XCTAssertEqual(document["path"] as? String, Self.command)
+    let lines = (document["checks"] as? [[String: Any]])?.first { $0["name"] as? String == "line tables" }
+    XCTAssertEqual(lines?["state"] as? String, "ok")
+    XCTAssertTrue(lines?["cure"] is NSNull, "nothing reads them yet, so nothing has to be done for them")
+  }
+
+  func testTheHelpSaysWhatTheStatusMeans() throws {
+    let help = try run("doctor", "--help").output
+    XCTAssertTrue(help.contains("0 it can be recorded, 1 it cannot"), help)
   }
 
   func testAStaticProgramCannot() throws {

@@ -27,10 +27,11 @@ final class SessionTests: CommandTestCase {
     XCTAssertEqual(listed["record_pid"] as? Int, Int(running.pid))
     XCTAssertEqual(listed["recording"] as? Bool, true)
     XCTAssertEqual(listed["lost"] as? Int, 0)
-    let keys = ["pid", "record_pid", "program", "elapsed_ns", "events", "living", "lost", "recording", "trace"]
+    let keys = ["pid", "record_pid", "program", "path", "elapsed_ns", "events", "living", "lost", "recording", "trace"]
     XCTAssertEqual(listed.keys.sorted(), keys.sorted())
     XCTAssertEqual(listed["trace"] as? String, "\(folder.path)/\(pid).lifespan")
-    XCTAssertEqual((listed["program"] as? String)?.hasSuffix("/bash"), true)
+    XCTAssertEqual(listed["program"] as? String, "bash")
+    XCTAssertEqual((listed["path"] as? String)?.hasSuffix("/bash"), true)
     let table = try run("list").output.split(separator: "\n")
     XCTAssertEqual(table.count, 2)
     XCTAssertTrue(table[1].contains("recording"), String(table[1]))
@@ -47,6 +48,70 @@ final class SessionTests: CommandTestCase {
     let other = try run("mark", "1", "x")
     XCTAssertEqual(other.status, 2)
     XCTAssertTrue(other.errors.contains("\(pid) ("), other.errors)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  /// Runs it; its document has exactly the members that JSON.md shows for `title`.
+  private func document(_ words: String..., title: String, line: UInt = #line) throws -> [String: Any] {
+    let result = try start(words + ["--json"]).finish()
+    XCTAssertEqual(result.status, 0, result.errors, line: line)
+    let value = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any] ?? [:]
+    let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/LifespanReport/LifespanReport.docc/JSON.md")
+    let schema = try XCTUnwrap(
+      String(contentsOf: page, encoding: .utf8).components(separatedBy: "```json\n")
+        .compactMap { $0.components(separatedBy: "\n```").first }
+        .compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+        .first { $0["title"] as? String == "lifespan \(title) --json" })
+    XCTAssertEqual(value.keys.sorted(), (schema["required"] as? [String])?.sorted(), line: line)
+    XCTAssertEqual(value["format"] as? Int, 1, line: line)
+    return value
+  }
+
+  func testMarkAsJSONTellsWhatTheTraceWillSay() throws {
+    let (running, pid) = try startProgram("-o", "%p.lifespan")
+    let first = try document("mark", title: "mark")
+    XCTAssertEqual(first["pid"] as? Int, Int(pid))
+    XCTAssertEqual(first["generation"] as? String, "A")
+    XCTAssertEqual(first["number"] as? Int, 0)
+    XCTAssertEqual(first["trace"] as? String, "\(folder.path)/\(pid).lifespan")
+    let second = try document("mark", "\(pid)", "say \"hi\"/bye", title: "mark")
+    XCTAssertEqual(second["generation"] as? String, "say \"hi\"/bye")
+    XCTAssertEqual(second["number"] as? Int, 1)
+    XCTAssertEqual(try running.finish().status, 0)
+    let text = try run("generations", "\(pid).lifespan", "--json").output
+    let read = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+    let times = (read?["generations"] as? [[String: Any]])?.map { $0["timestamp_ns"] as? Int }
+    XCTAssertEqual(times, [first["timestamp_ns"] as? Int, second["timestamp_ns"] as? Int])
+  }
+
+  func testANameOfTheLongestAndWorstKindFitsTheAnswer() throws {
+    let (running, _) = try startProgram()
+    let name = String(repeating: "\u{1}", count: 255)
+    XCTAssertEqual(try document("mark", name, title: "mark")["generation"] as? String, name)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testStartAndStopAsJSON() throws {
+    let (running, pid) = try startProgram("--paused")
+    let on = try document("start", title: "start")
+    XCTAssertEqual(on["pid"] as? Int, Int(pid))
+    XCTAssertEqual([on["recording"] as? Bool, on["changed"] as? Bool], [true, true])
+    XCTAssertEqual(try document("start", "\(pid)", title: "start")["changed"] as? Bool, false)
+    XCTAssertEqual(try document("stop", title: "start")["recording"] as? Bool, false)
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
+  func testAReportOfARunningRecordingSaysAsOfWhen() throws {
+    let (running, pid) = try startProgram()
+    let report = try run("stats", "\(pid)")
+    XCTAssertEqual(report.status, 0, report.errors)
+    XCTAssertNotNil(
+      report.output.range(of: #"\(pid \d+\): as of \d+\.\d s, "#, options: .regularExpression), report.output)
+    let csv = try run("stats", "\(pid)", "--format", "csv")
+    XCTAssertTrue(csv.errors.contains("lifespan: the recording runs: as of "), csv.errors)
+    let json = try run("stats", "\(pid)", "--json").output
+    XCTAssertTrue(json.contains("\"running\":true"), json)
     XCTAssertEqual(try running.finish().status, 0)
   }
 

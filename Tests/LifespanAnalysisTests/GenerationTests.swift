@@ -22,22 +22,47 @@ import Testing
         == Generations(
           atMark: false,
           closed: [
-            growth(0, "warm", 2000, [(node, "App.Node", 1, 32)]),
+            growth(0, "warm", 2000, [(node, "App.Node", 1, 32)], gone: 1),
             growth(1, "B", 5000, [(page, "App.Page", 1, 100), (node, "App.Node", 1, 32)]),
           ], open: growth(2, "C", 6000, [(page, "App.Page", 1, 100)])))
   }
 
   private func growth(
-    _ number: UInt32, _ name: String, _ time: Int64, _ rows: [(TypeID, String, Int, Int64)]
+    _ number: UInt32, _ name: String, _ time: Int64, _ rows: [(TypeID, String, Int, Int64)],
+    gone: Int = 0
   ) -> Generations.Growth {
-    Generations.Growth(
+    let goneBytes = ByteCount(Int64(gone) * 32)
+    return Generations.Growth(
       generation: Generation(number), name: name, time: TraceTime(time),
       growthBytes: ByteCount(rows.reduce(0) { $0 + $1.3 }), persistentCount: rows.reduce(0) { $0 + $1.2 },
+      transientCount: gone, transientBytes: goneBytes,
       rows: rows.map { id, name, count, bytes in
         Generations.Row(
           type: TypeIdentity(id: id, name: name, rawName: name, kind: .classInstance, module: "App"),
-          persistentCount: count, persistentBytes: ByteCount(bytes))
+          persistentCount: count, persistentBytes: ByteCount(bytes), transientCount: gone, transientBytes: goneBytes)
       })
+  }
+
+  @Test func theLifespanFilterChoosesRowsAndLeavesTheSums() throws {
+    var builder = TraceBuilder()
+    let node = builder.type("App.Node", size: 32)
+    let page = builder.type("App.Page", size: 100)
+    builder.birth(node)
+    let later = builder.birth(page)
+    builder.mark("a")
+    builder.death(later)
+    let analysis = try builder.analysis()
+    let (living, destroyed, all) = try analysis.answer(
+      GenerationsQuestion(), GenerationsQuestion(lifespan: .destroyed), GenerationsQuestion(lifespan: .all))
+    #expect(living.closed[0].rows.map(\.type.name) == ["App.Node"])
+    #expect(destroyed.closed[0].rows.map(\.type.name) == ["App.Page"])
+    #expect(destroyed.closed[0].rows.map(\.transientBytes) == [ByteCount(100)])
+    #expect(all.closed[0].rows.map(\.type.name) == ["App.Node", "App.Page"])
+    for answer in [living, destroyed, all] {
+      #expect([answer.closed[0].persistentCount, answer.closed[0].transientCount] == [1, 1])
+    }
+    let atMark = try analysis.answer(GenerationsQuestion(atMark: true, lifespan: .destroyed))
+    #expect(atMark.closed[0].rows.isEmpty && atMark.closed[0].persistentCount == 2)
   }
 
   @Test func atMarkLooksAtEachGenerationWhenItsMarkWasSet() throws {

@@ -135,10 +135,15 @@ import Testing
     let plain = try builder.analysis().answer(StatisticsQuestion()).rows
     #expect(plain.map(\.type.caller) == [0x1010, 0x1018, 0x2020].map { ReturnAddress($0) })
     #expect(plain.map(\.tally.persistentCount) == [2, 1, 1])
-    let named = Analysis(try builder.trace()) { $0.rawValue < 0x2000 ? "closure in App.run()" : nil }
+    let named = Analysis(try builder.trace()) {
+      $0.rawValue < 0x2000 ? ClosureName(name: "closure in App.run()", module: "App") : nil
+    }
     let rows = try named.answer(StatisticsQuestion()).rows
     #expect(rows.map(\.type.name) == ["closure in App.run()", ""])
     #expect(rows.map(\.tally.persistentCount) == [3, 1])
+    #expect(rows.map(\.type.module) == ["App", ""])
+    let ofModule = try named.answer(StatisticsQuestion(types: TypeFilter(modules: ["App"]))).rows
+    #expect(ofModule.map(\.type.name) == ["closure in App.run()"])
   }
 
   @Test func onlyTheStarIsSpecialInPatterns() {

@@ -48,6 +48,28 @@ import Testing
     #expect(try analysis.answer(ObjectsQuestion()).objects.last?.age == 3000 + 1000)
   }
 
+  @Test func aListOfManyObjectsIsInTheOrderOfBirthsWithAndWithoutALimit() throws {
+    var builder = TraceBuilder()
+    let node = builder.type("App.Node", size: 32)
+    var objects: [SerialNumber] = []
+    for _ in 0..<2_500 { objects.append(builder.birth(node)) }
+    // Youngest first, every third stays.
+    for object in objects.reversed() where object.rawValue % 3 != 0 { builder.death(object) }
+    let analysis = try builder.analysis()
+    for (lifespan, expected) in [
+      (LifespanFilter.all, objects), (.destroyed, objects.filter { $0.rawValue % 3 != 0 }),
+      (.living, objects.filter { $0.rawValue % 3 == 0 }),
+    ] {
+      let list = try analysis.answer(ObjectsQuestion(lifespan: lifespan))
+      #expect(list.objects.map(\.serial) == expected)
+      #expect(list.count == expected.count && list.groups.map(\.count) == [expected.count])
+      #expect(list.groups.first?.serials == expected)
+      let few = try analysis.answer(ObjectsQuestion(lifespan: lifespan, limit: 7))
+      #expect(few.objects == ObjectRecords(Array(list.objects.prefix(7))))
+      #expect(few.count == list.count && few.bytes == list.bytes)
+    }
+  }
+
   @Test func aGenerationAndATypeDrillDownToStacksAndObjects() throws {
     var builder = TraceBuilder()
     let node = builder.type("App.Node", size: 32)

@@ -65,6 +65,41 @@ final class ReadingCommandTests: XCTestCase {
       ["generations", "story.lifespan", "--generation", "round", "--type", "App.Node"], "generation-objects.txt")
   }
 
+  func testTheLifespanFilterOfGenerationsShowsWhatWasBornInThem() throws {
+    try check(["generations", "--lifespan", "all"], "generations-all.txt")
+    try check(["generations", "--lifespan", "destroyed", "--generation", "launched"], "generation-destroyed.txt")
+    try check(
+      ["generations", "--lifespan", "all", "--generation", "launched", "--type", "App.Node"],
+      "generation-objects-all.txt")
+    try check(["generations", "--lifespan", "destroyed", "--at-mark", "--json"], "generations-destroyed.json")
+  }
+
+  func testLaterMarksCanBeNamedInEveryReport() throws {
+    try check(["stats", "--mark-at", "1500us:early", "--to", "early", "--lifespan", "all"], "stats-mark-at.txt")
+    try check(["objects", "--mark-at", "1500us:early", "--to", "early", "--lifespan", "all"], "objects-mark-at.txt")
+    try check(["diff", "--mark-at", "1500us:early", "early", "round"], "diff-mark-at.txt")
+    try check(
+      ["history", "@3", "--mark-at", "9500us:late", "--from", "launched", "--to", "late"], "history-window.txt")
+  }
+
+  func testAHistoryOfAStretchShowsTheObjectAsItWasAtItsEnd() throws {
+    try check(["history", "@3", "--to", "launched", "--format", "json"], "history-window.json")
+    try check(["history", "@3", "--from", "round"], "history-nothing.txt")
+    try checkRefused(
+      ["history", "@7", "--to", "launched"], "object @7 is born after mark 'launched'; give a later --to")
+    try checkRefused(
+      ["history", "@3", "--format", "csv"], "--format does not take 'csv': expected table, json", status: 64)
+  }
+
+  func testAClosureIsChosenByTheModuleThatItsRowShows() throws {
+    let all = try CommandRun(["stats", "--kind", "closure", "--format", "csv"], in: folder()).stdout
+    XCTAssertTrue(all.contains(",closure,App,"), all)
+    XCTAssertEqual(
+      try CommandRun(["stats", "--kind", "closure", "--module", "App", "--format", "csv"], in: folder()).stdout, all)
+    let other = try CommandRun(["stats", "--kind", "closure", "--module", "Swift", "--format", "csv"], in: folder())
+    XCTAssertFalse(other.stdout.contains(",closure,"), other.stdout)
+  }
+
   func testDiff() throws {
     try check(["diff", "story.lifespan", "launched", "round"], "diff.txt")
     try check(["diff", "launched", "11ms", "--json"], "diff.json")
@@ -93,7 +128,24 @@ final class ReadingCommandTests: XCTestCase {
     let generation = try run("generations", "--fail-on", "growth=100")
     XCTAssertEqual(generation.stderr, "lifespan: generation round grew by 128 B, over 100 B\n")
     XCTAssertEqual(generation.status, 1)
-    XCTAssertEqual(try run("generations", "--fail-on", "survivors").status, 64)
+  }
+
+  func testFailOnOfGenerationsTakesEveryForm() throws {
+    let folder = try folder()
+    func run(_ words: String...) throws -> CommandRun { try CommandRun(["generations"] + words, in: folder) }
+    let survivors = try run("--fail-on", "survivors=2")
+    XCTAssertEqual(survivors.stderr, "lifespan: of generation round 3 objects survived, over 2\n")
+    XCTAssertEqual(survivors.status, 1)
+    XCTAssertEqual(try run("--fail-on", "survivors=3").status, 0)
+    // The first one holds 32 B, the second 128 B: four times as much. The first is no part of itself.
+    let percent = try run("--fail-on", "growth=399.5%")
+    XCTAssertEqual(percent.stderr, "lifespan: generation round grew by 128 B, over 399.5% of 32 B\n")
+    XCTAssertEqual(percent.status, 1)
+    XCTAssertEqual(try run("--fail-on", "growth=400%").status, 0)
+    XCTAssertEqual(try run("--generation", "launched", "--fail-on", "growth=100").status, 0)
+    XCTAssertEqual(try run("--generation", "launched", "--fail-on", "survivors=0").status, 1)
+    XCTAssertEqual(try run("--fail-on", "growth").status, 64)
+    XCTAssertEqual(try run("--fail-on", "growth=-1%").status, 64)
   }
 
   func testUnknownNamesSayWhatIsNearest() throws {

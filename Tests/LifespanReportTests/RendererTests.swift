@@ -78,7 +78,7 @@ final class RendererTests: XCTestCase {
     let report = GenerationsReport(
       Sample.generations, chosen: Sample.generations.closed[0], objects: Sample.objects,
       subject: ReportSubject(Sample.information), names: Sample.names)
-    XCTAssertTrue(report.render(options(limit: 1)).hasSuffix("    @12 @14 …\n… 1 more stacks (--limit)\n"))
+    XCTAssertTrue(report.render(options(limit: 1)).hasSuffix("    @12 @14 …\n… 1 more stack (--limit)\n"))
   }
 
   func testWithoutMarksTheGenerationsReportSaysHowToSetOne() {

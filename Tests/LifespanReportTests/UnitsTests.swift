@@ -32,10 +32,44 @@ final class UnitsTests: XCTestCase {
   func testEveryWidthOfANameIsKept() {
     let name = "Module.VeryLongTypeName<Swift.Int>"
     for width in 2...40 {
-      let short = TextTable.shortened(name, to: width)
+      let short = ShortNames.shortened(name, to: width)
       XCTAssertLessThanOrEqual(short.count, width)
       if width >= name.count { XCTAssertEqual(short, name) }
     }
+  }
+
+  func testDifferentNamesNeverBecomeOne() {
+    let inner = ["Alpha", "Bravo", "Charlie", "Delta"].map { "Module.Outer<Module.\($0)Kind, Swift.String>.Storage" }
+    let ends = ["A", "B"].map { "\($0)Module.SomeVeryLongNameOfAType<With, Arguments>.Tail\($0)" }
+    let alike = [3, 4, 5].map { String(repeating: "x", count: 30) + "\($0)" + String(repeating: "y", count: 60) }
+    for width in [12, 20, 33, 60] {
+      let names = inner + ends + alike + ["short"]
+      let short = ShortNames.unique(names, to: width)
+      let shown = names.map { short[$0] ?? $0 }
+      XCTAssertEqual(Set(shown).count, names.count, "\(width): \(shown)")
+    }
+    let short = ShortNames.unique(inner + ends, to: 40)
+    for name in inner + ends { XCTAssertEqual(short[name]?.count, 40, "\(short)") }
+    XCTAssertEqual(ShortNames.unique(ends, to: 40)[ends[0]], ShortNames.shortened(ends[0], to: 40))
+    // Nothing of so little width tells them apart: they stay whole.
+    XCTAssertEqual(ShortNames.unique(["aaaaaaaaa", "aaaaaaaa"], to: 3).values.sorted(), ["aaaaaaaa", "aaaaaaaaa"])
+    XCTAssertEqual(ShortNames.unique(["a", "b", "a"], to: 12), [:])
+  }
+
+  func testATableUsesAWideTerminalAndNeverLessThanAHundredColumns() {
+    let name = "Module." + String(repeating: "Name", count: 40)
+    var table = TextTable(columns: [.init(title: "# Total"), .init(title: "Type", isNumber: false, canShrink: true)])
+    table.rows = [["1", name]]
+    func width(_ terminal: Int?) -> Int? {
+      table.lines(style: TextStyle(terminalWidth: terminal)).last?.count
+    }
+    XCTAssertEqual([width(nil), width(40), width(120), width(400)], [100, 100, 120, 9 + name.count])
+  }
+
+  func testOneThingIsNoPlural() {
+    let objects = [0, 1, 2, 1_000].map { Units.things($0, "object") }
+    XCTAssertEqual(objects, ["0 objects", "1 object", "2 objects", "1,000 objects"])
+    XCTAssertEqual([0, 99_999_999, 12_499_999_999].map { Units.tenths($0) }, ["0.0 s", "0.0 s", "12.4 s"])
   }
 
   func testJSONEscapesWhatItMust() {

@@ -11,6 +11,7 @@ _lifespan() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
       --unwind) words="auto fp libunwind none" ;;
       --lifespan) words="all living destroyed" ;;
+      --format) words="table json csv markdown" ;;
       --when-full) words="wait drop" ;;
       --events) words="allocations refcounts" ;;
       --color) words="auto always never" ;;

@@ -6,9 +6,12 @@ enum StandardStreams {
   /// True while a report belongs on stderr, because stdout is a recorded program's. Main thread only.
   nonisolated(unsafe) static var toStandardError = false
 
+  /// Where reports go.
+  static var report: Int32 { toStandardError ? STDERR_FILENO : STDOUT_FILENO }
+
   static func printLine(_ text: String) { printText(text + "\n") }
   /// Text that ends its own lines: a whole report.
-  static func printText(_ text: String) { write(text, to: toStandardError ? STDERR_FILENO : STDOUT_FILENO) }
+  static func printText(_ text: String) { write(text, to: report) }
   static func errorLine(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
   /// Writes all of it or gives up at the first error: nobody listens then.

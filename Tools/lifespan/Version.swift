@@ -2,4 +2,5 @@
 
 enum Version {
   static let text = "0.1.0"
+  static let line = "lifespan \(text)"
 }

@@ -11,13 +11,17 @@ func runCommandLine(_ words: [String]) throws -> ExitStatus {
     StandardStreams.printLine(HelpText.overview(of: CommandTable.commands))
     return .success
   case "--version":
-    StandardStreams.printLine("lifespan \(Version.text)")
+    StandardStreams.printLine(Version.line)
     return .success
   default:
     let command = try CommandTable.command(named: name)
     let arguments = try ArgumentParser(command: command).parse(Array(words.dropFirst()))
     if arguments.has(OptionSpec.help.name) {
       StandardStreams.printLine(HelpText.text(of: command))
+      return .success
+    }
+    if arguments.has(OptionSpec.version.name) {
+      StandardStreams.printLine(Version.line)
       return .success
     }
     return try command.run(arguments)

@@ -245,7 +245,7 @@ struct lifespan_message {
   uint64_t number;   // free use by op
   uint32_t runtime;  // HELLO: 1 there is a Swift runtime that can be hooked, 0 none, 2 there is one that can't (text says why)
   uint32_t length;   // bytes of text
-  char text[1024];   // HELLO: path of the executable; MARK: name; STATUS answer: one line of JSON; not terminated
+  char text[1024];   // HELLO: path of the executable; MARK: name; MARK answer: nanoseconds, a blank, the name; STATUS answer: one line of JSON; not terminated
 };
 
 #endif

@@ -56,7 +56,7 @@ public struct DifferenceReport {
         + "dead = died between, transient = both", at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
     if shown.rows.isEmpty { lines.append("no type passes the filters") }
-    lines += options.rest(of: all.rows.count, shown: places.count, "types")
+    lines += options.rest(of: all.rows.count, shown: places.count, "type")
     lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }

@@ -83,14 +83,20 @@ enum DumpLines {
     if batch.addresses[index] != 0 { text += " at \(hex(batch.addresses[index]))" }
     if kind == .birth { text += ", site \(batch.sites[index]), generation \(batch.generations[index])" }
     if kind == .moved { text += ", now \(batch.moveSizes[index]) bytes" }
-    if batch.kinds[index] & 0x40 != 0 { text += ", stack \(batch.stacks[index])" }
-    if batch.kinds[index] & 0x80 != 0 {
+    if hasStack(batch, index) { text += ", stack \(batch.stacks[index])" }
+    if hasAmount(batch, index) {
       let amount = batch.amounts[index]
       text += ", flavour \(amount.flavour), amount \(amount.amount)"
       if let before = amount.countBefore { text += ", count before \(before)" }
     }
     return text
   }
+
+  static func hasStack(_ batch: borrowing EventBatch, _ index: Int) -> Bool { batch.kinds[index] & 0x40 != 0 }
+  static func hasAmount(_ batch: borrowing EventBatch, _ index: Int) -> Bool { batch.kinds[index] & 0x80 != 0 }
+
+  /// The word as one of a document's.
+  static func key(_ kind: EventKind) -> String { word(kind).replacing(" ", with: "_") }
 
   private static func word(_ kind: EventKind) -> String {
     let words = [

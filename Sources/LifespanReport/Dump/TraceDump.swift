@@ -27,6 +27,50 @@ public struct TraceDump {
     use(ending.isEmpty ? "whole, \(trace.ending.offset) bytes\n" : ending + "\n")
   }
 
+  /// The same as one JSON document, also piece by piece: one record a line.
+  public func writeJSON(_ use: (String) -> Void) throws(TraceError) {
+    use("{\n \"format\":1,\n \"header\":\(DumpJSON.value(trace.header).text(atDepth: .max)),\n \"records\":[")
+    var last: UInt64?
+    var sites = 0
+    try trace.forEachPart { chunk, part in
+      var values: [JSONValue] = []
+      let isFirst = last == nil
+      if last != chunk.offset { values.append(DumpJSON.value(chunk)) }
+      last = chunk.offset
+      switch part {
+      case .rows(let rows): values += Self.values(rows, &sites)
+      case .events(let batch): for index in 0..<batch.count { values.append(DumpJSON.value(batch, index)) }
+      }
+      let lines = values.map { "\n  " + $0.text(atDepth: .max) }.joined(separator: ",")
+      use(isFirst || lines.isEmpty ? lines : "," + lines)
+    }
+    let ending = trace.ending
+    let end = JSONValue.pairs([
+      "byte": .unsigned(UInt64(ending.offset)), "whole": .bool(ending.reason == .whole),
+      "problem": .optional(ending.sentence.isEmpty ? nil : ending.sentence),
+    ])
+    use("\n ],\n \"ending\":\(end.text(atDepth: .max))\n}\n")
+  }
+
+  private static func values(_ rows: ChunkRows, _ sites: inout Int) -> [JSONValue] {
+    switch rows {
+    case .info(let rows): return rows.map(DumpJSON.value)
+    case .images(let rows): return rows.map(DumpJSON.value)
+    case .stacks(let rows): return rows.map(DumpJSON.value)
+    case .types(let rows): return rows.map(DumpJSON.value)
+    case .threads(let rows): return rows.map(DumpJSON.value)
+    case .sites(let rows):
+      defer { sites += rows.count }
+      return rows.enumerated().map { DumpJSON.value($0.element, number: sites + $0.offset) }
+    case .marks(let rows): return rows.map(DumpJSON.value)
+    case .gaps(let rows): return rows.map(DumpJSON.value)
+    case .tasks(let rows): return rows.map(DumpJSON.value)
+    case .totals(let rows): return rows.map(DumpJSON.value)
+    case .recording(let rows): return rows.map(DumpJSON.value)
+    case .end(let rows): return rows.map(DumpJSON.value)
+    }
+  }
+
   private static func head(_ chunk: TraceReader.Chunk) -> String {
     let header = chunk.header
     var text = "byte \(chunk.offset) \(header.kind)"

@@ -7,6 +7,7 @@ extension GenerationsReport {
   func json(_ places: [Int]) -> String {
     var members = Preface.jsonHead(subject) + Preface.jsonEvents(subject)
     members.append(.init(key: "at_mark", value: .bool(generations.atMark)))
+    members.append(.init(key: "lifespan", value: .string(generations.lifespan.rawValue)))
     let listed: [Generations.Growth]
     var open: Generations.Growth? = generations.open
     if let chosen {
@@ -33,6 +34,8 @@ extension GenerationsReport {
       "name": .string(growth.name), "timestamp_ns": .integer(growth.time.rawValue),
       "growth_bytes": .integer(growth.growthBytes.rawValue),
       "persistent_count": .integer(Int64(growth.persistentCount)),
+      "transient_count": .integer(Int64(growth.transientCount)),
+      "transient_bytes": .integer(growth.transientBytes.rawValue),
       "rows": .array(
         growth.rows.map { row in
           .object(
@@ -40,6 +43,8 @@ extension GenerationsReport {
               + JSONValue.pairs([
                 "persistent_count": .integer(Int64(row.persistentCount)),
                 "persistent_bytes": .integer(row.persistentBytes.rawValue),
+                "transient_count": .integer(Int64(row.transientCount)),
+                "transient_bytes": .integer(row.transientBytes.rawValue),
               ]).members)
         }),
     ])

@@ -34,16 +34,28 @@ public struct GenerationsReport {
     GridColumn(key: "timestamp_ns", title: "Mark set", sortsDown: false),
     GridColumn(key: "growth_bytes", title: "Growth"),
     GridColumn(key: "persistent_count", title: "# Persistent"),
+    GridColumn(key: "transient_count", title: "# Transient"),
+    GridColumn(key: "transient_bytes", title: "Transient"),
     GridColumn(key: "name", title: "Generation", isNumber: false, canShrink: true),
   ]
 
   static let rowColumns = [
     GridColumn(key: "persistent_count", title: "# Persistent"),
     GridColumn(key: "persistent_bytes", title: "Growth"),
+    GridColumn(key: "transient_count", title: "# Transient"),
+    GridColumn(key: "transient_bytes", title: "Transient"),
     GridColumn(key: "kind", title: "Kind", isNumber: false),
     GridColumn(key: "module", title: "Module", isNumber: false, canShrink: true),
     GridColumn(key: "type", title: "Type", isNumber: false, canShrink: true),
   ]
+
+  /// Destroyed objects have columns where the filter lets them through.
+  private var usualColumns: [String] {
+    let transient = generations.lifespan == .living ? [] : ["transient_count", "transient_bytes"]
+    return chosen == nil
+      ? ["timestamp_ns", "growth_bytes", "persistent_count"] + transient + ["name"]
+      : ["persistent_count", "persistent_bytes"] + transient + ["kind", "type"]
+  }
 
   /// Keys that `--columns` and `--sort` take: of the list, or of one generation's types.
   public static func columnKeys(ofOneGeneration: Bool) -> [String] {
@@ -57,9 +69,7 @@ public struct GenerationsReport {
     if options.format == .json { return json(places) }
     var shown = all
     shown.rows = places.map { all.rows[$0] }
-    let usual =
-      chosen == nil || options.format == .csv ? nil : ["persistent_count", "persistent_bytes", "kind", "type"]
-    shown = shown.selecting(options.columns ?? usual)
+    shown = shown.selecting(options.columns ?? (options.format == .csv ? nil : usualColumns))
     if let text = options.plainText(shown, subject) { return text }
     return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
   }
@@ -69,8 +79,11 @@ public struct GenerationsReport {
     lines.insert(looked, at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
     if let chosen {
-      if shown.rows.isEmpty { lines.append("nothing of this generation is left") }
-      lines += options.rest(of: total, shown: shown.rows.count, "types")
+      if shown.rows.isEmpty {
+        let isUsual = generations.lifespan == .living
+        lines.append(isUsual ? "nothing of this generation is left" : "no type passes the filters")
+      }
+      lines += options.rest(of: total, shown: shown.rows.count, "type")
       if let objects, objects.count > 0 {
         lines.append("")
         lines += StackGroupsText.lines(objects, names, options)
@@ -78,7 +91,7 @@ public struct GenerationsReport {
         lines += ["", "--type TYPE shows the objects and the stacks that made them."]
       }
     } else {
-      lines += options.rest(of: total, shown: shown.rows.count, "generations")
+      lines += options.rest(of: total, shown: shown.rows.count, "generation")
       if generations.closed.isEmpty {
         lines += ["", "no mark was set: everything is in the open generation (lifespan mark, --mark-at TIME)"]
       }
@@ -92,9 +105,15 @@ public struct GenerationsReport {
         ? "what each generation held when its mark was set"
         : "what each generation still holds at the end of the recording"
     }
-    if isOpen(chosen) { return "what was born after the last mark and lives at the end of the recording" }
-    let when = generations.atMark ? "held when its mark was set" : "still holds at the end of the recording"
-    return "generation \(chosen.name.printable), closed at \(Units.seconds(chosen.time.rawValue)): what it \(when)"
+    let isAtMark = generations.atMark && !isOpen(chosen)
+    let what: String
+    switch generations.lifespan {
+    case .living: what = isAtMark ? "held when its mark was set" : "still holds at the end of the recording"
+    case .destroyed: what = "made and lost before " + (isAtMark ? "its mark" : "the end of the recording")
+    case .all: what = "made, and what is left " + (isAtMark ? "when its mark was set" : "at the end of the recording")
+    }
+    if isOpen(chosen) { return "the open generation, after the last mark: what it \(what)" }
+    return "generation \(chosen.name.printable), closed at \(Units.seconds(chosen.time.rawValue)): what it \(what)"
   }
 
   func isOpen(_ growth: Generations.Growth) -> Bool { growth.generation == generations.open.generation }
@@ -104,7 +123,8 @@ public struct GenerationsReport {
     grid.rows = (generations.closed + [generations.open]).map { growth in
       [
         isOpen(growth) ? .moment(nil) : .moment(growth.time.rawValue), .bytes(growth.growthBytes.rawValue),
-        .count(growth.persistentCount), .word(isOpen(growth) ? "(open)" : growth.name),
+        .count(growth.persistentCount), .count(growth.transientCount), .bytes(growth.transientBytes.rawValue),
+        .word(isOpen(growth) ? "(open)" : growth.name),
       ]
     }
     return grid
@@ -115,14 +135,16 @@ public struct GenerationsReport {
     let blank = Cell.word("")
     grid.summary = [
       [
-        .count(growth.persistentCount), .bytes(growth.growthBytes.rawValue), blank, blank,
+        .count(growth.persistentCount), .bytes(growth.growthBytes.rawValue), .count(growth.transientCount),
+        .bytes(growth.transientBytes.rawValue), blank, blank,
         .word(isFiltered ? "all of these" : "all heap"),
       ]
     ]
     grid.rows = growth.rows.map { row in
       [
-        .count(row.persistentCount), .bytes(row.persistentBytes.rawValue), .word(row.type.kind.description),
-        .word(names.module(of: row.type)), .word(names.name(of: row.type)),
+        .count(row.persistentCount), .bytes(row.persistentBytes.rawValue), .count(row.transientCount),
+        .bytes(row.transientBytes.rawValue), .word(row.type.kind.description), .word(names.module(of: row.type)),
+        .word(names.name(of: row.type)),
       ]
     }
     return grid

@@ -23,7 +23,8 @@ public struct HistoryReport {
     var lines = Preface.lines(subject, style: options.style)
     lines += about(history.object, style: options.style) + [""]
     for event in events { lines += text(event, style: options.style) }
-    lines += options.rest(of: history.events.count, shown: events.count, "events")
+    if history.events.isEmpty { lines.append("no event lies within the time looked at") }
+    lines += options.rest(of: history.events.count, shown: events.count, "event")
     if !history.object.type.isTracked {
       lines.append("retains and releases of this type were not recorded (record --events refcounts)")
     }
@@ -41,7 +42,7 @@ public struct HistoryReport {
     let generation = GenerationNames.name(of: object.generation, in: information)
     let state = ObjectsText.state(object.state)
     return [
-      style.heading(TextTable.shortened(head, to: TextStyle.width)),
+      style.heading(ShortNames.shortened(head, to: style.width)),
       "\(state), born \(Units.moment(object.born.rawValue)), age \(Units.moment(object.age)), "
         + (generation.map { "generation \($0.printable)" } ?? "born after the last mark"),
     ]
@@ -55,7 +56,7 @@ public struct HistoryReport {
     if let task = event.task { words.append("task \(task)") }
     if event.kind == .moved, let address = event.address { words.append("to \(address)") }
     if event.kind == .moved, let size = event.size { words.append("now \(Units.bytes(size.rawValue))") }
-    let stack = event.stack == .none ? [] : StackText.lines(event.stack, names, indent: 4)
+    let stack = event.stack == .none ? [] : StackText.lines(event.stack, names, style: style)
     return [style.heading(words.joined(separator: "  "))] + stack
   }
 

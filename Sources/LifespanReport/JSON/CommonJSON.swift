@@ -13,13 +13,16 @@ enum TypeJSON {
   }
 }
 
-/// The five counts of a row; temporary ones where they were asked for.
+/// The counts of a row; temporary ones where they were asked for.
 enum TallyJSON {
   static func members(_ tally: Tally) -> [JSONValue.Member] {
     var members = JSONValue.pairs([
       "persistent_count": .integer(Int64(tally.persistentCount)),
       "persistent_bytes": .integer(tally.persistentBytes.rawValue),
       "transient_count": .integer(Int64(tally.transientCount)),
+      "transient_bytes": .integer(tally.transientBytes.rawValue),
+      "kept_count": .integer(Int64(tally.keptCount)),
+      "kept_bytes": .integer(tally.keptBytes.rawValue),
       "total_count": .integer(Int64(tally.totalCount)),
       "total_bytes": .integer(tally.totalBytes.rawValue),
     ]).members

@@ -30,9 +30,10 @@ public final class ReportNames {
   }
 
   /// What a closure is called that is made at this address; nil where there is no address.
-  public func closureName(madeAt address: ReturnAddress) -> String? {
+  public func closureName(madeAt address: ReturnAddress) -> ClosureName? {
     guard address != ReturnAddress(0) else { return nil }
-    return Self.closureName(symbolizer.frame(at: stacks.location(of: address)))
+    let maker = symbolizer.frame(at: stacks.location(of: address))
+    return ClosureName(name: Self.closureName(maker), module: maker.module)
   }
 
   /// Which specialisation of a function made it does not matter to a reader of types.

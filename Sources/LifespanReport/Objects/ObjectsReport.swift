@@ -66,35 +66,46 @@ public struct ObjectsReport {
     if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
-      "\(Units.count(list.count)) objects, \(Units.bytes(list.bytes.rawValue))", at: lines.count - 1)
+      "\(Units.things(list.count, "object")), \(Units.bytes(list.bytes.rawValue))", at: lines.count - 1)
     if shown.rows.isEmpty {
       lines.append("no object passes the filters")
     } else {
       lines += shown.tableLines(style: options.style)
     }
-    lines += options.rest(of: list.count, shown: places.count, "objects")
+    lines += options.rest(of: list.count, shown: places.count, "object")
     lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }
 
   /// Serials are words to the eye and numbers to the order.
   private func order(by key: String?) -> [Int] {
-    guard let key, key != "serial" else { return Array(list.objects.indices) }
-    return grid(list.objects).order(by: key)
+    guard let key, key != "serial", let column = Self.columns.firstIndex(where: { $0.key == key }) else {
+      return Array(list.objects.indices)
+    }
+    // Millions of rows have no room beside each other, one column of them has.
+    return Grid.order(of: list.objects.map { cell(column, $0) }, down: Self.columns[column].sortsDown)
   }
 
   private func grid(_ objects: [ObjectRecord]) -> Grid {
     var grid = Grid(columns: Self.columns)
-    grid.rows = objects.map { object in
-      [
-        .word("@\(object.serial)"), .word(object.address?.description ?? "-"), .bytes(object.size.rawValue),
-        .moment(object.born.rawValue), .moment(object.age), .moment(object.died?.rawValue),
-        .word(ObjectsText.state(object.state)), .count(Int64(object.thread.rawValue)),
-        .word(GenerationNames.name(of: object.generation, in: information) ?? "(open)"),
-        .word(names.allocator(of: object.stack)?.function ?? "-"), .word(names.name(of: object.type)),
-      ]
-    }
+    grid.rows = objects.map { object in Self.columns.indices.map { cell($0, object) } }
     return grid
+  }
+
+  private func cell(_ column: Int, _ object: ObjectRecord) -> Cell {
+    switch Self.columns[column].key {
+    case "serial": .word("@\(object.serial)")
+    case "address": .word(object.address?.description ?? "-")
+    case "size": .bytes(object.size.rawValue)
+    case "born_ns": .moment(object.born.rawValue)
+    case "age_ns": .moment(object.age)
+    case "died_ns": .moment(object.died?.rawValue)
+    case "state": .word(ObjectsText.state(object.state))
+    case "thread": .count(Int64(object.thread.rawValue))
+    case "generation": .word(GenerationNames.name(of: object.generation, in: information) ?? "(open)")
+    case "allocated_by": .word(names.allocator(of: object.stack)?.function ?? "-")
+    default: .word(names.name(of: object.type))
+    }
   }
 }
 

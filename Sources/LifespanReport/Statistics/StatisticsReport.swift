@@ -61,9 +61,9 @@ public struct StatisticsReport {
     if let scope { lines.insert(scope, at: lines.count - 1) }
     lines += shown.tableLines(style: options.style)
     if shown.rows.isEmpty { lines.append("no type passes the filters") }
-    lines += options.rest(of: total, shown: shown.rows.count, "types")
+    lines += options.rest(of: total, shown: shown.rows.count, "type")
     if statistics.unknownDeaths > 0 {
-      lines.append("\(Units.count(statistics.unknownDeaths)) objects died whose birth is not in the recording")
+      lines.append("\(Units.things(statistics.unknownDeaths, "object")) died whose birth is not in the recording")
     }
     return lines + Preface.closing(names, style: options.style)
   }

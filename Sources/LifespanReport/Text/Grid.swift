@@ -67,9 +67,13 @@ struct Grid {
   /// The places of the rows in the order of a column; equal ones stay as they are.
   func order(by key: String?) -> [Int] {
     guard let key, let column = columns.firstIndex(where: { $0.key == key }) else { return Array(rows.indices) }
-    let down = columns[column].sortsDown
-    return rows.indices.sorted { left, right in
-      let (a, b) = (rows[left][column], rows[right][column])
+    return Self.order(of: rows.map { $0[column] }, down: columns[column].sortsDown)
+  }
+
+  /// The places of the cells in their order.
+  static func order(of cells: [Cell], down: Bool) -> [Int] {
+    cells.indices.sorted { left, right in
+      let (a, b) = (cells[left], cells[right])
       if let a = a.number, let b = b.number, a != b { return down ? a > b : a < b }
       if case .word(let a) = a, case .word(let b) = b, a != b { return a < b }
       return left < right

@@ -40,15 +40,16 @@ public enum Preface {
     }
     if subject.discarded > 0 {
       notes.append(
-        "\(Units.count(subject.discarded)) objects that died were discarded while recording: they are counted by type, "
-          + "not listed, and have no history")
+        "\(Units.things(subject.discarded, "object")) that died \(was(subject.discarded)) discarded while recording: "
+          + "counted by type, not listed, without history")
     }
     if information.endsNotSeen > 0 {
       notes.append(
-        "\(Units.count(information.endsNotSeen)) objects ended without being seen: their addresses were used again")
+        "\(Units.things(information.endsNotSeen, "object")) ended without being seen, in memory that was used again")
     }
     if information.stacksFull > 0 {
-      notes.append("\(Units.count(information.stacksFull)) stacks were not kept: the table of stacks was full")
+      let stacks = information.stacksFull
+      notes.append("\(Units.things(stacks, "stack")) \(was(stacks)) not kept: the table of stacks was full")
     }
     return notes
   }
@@ -61,9 +62,19 @@ public enum Preface {
   /// `App (pid 7): 12.400 s, 1,204,331 events, 0 lost`.
   static func headline(_ subject: ReportSubject) -> String {
     let information = subject.information
-    let time = (subject.isRunning ? "as of " : "") + Units.seconds(information.end.rawValue)
+    let time = asOf(subject) ?? Units.seconds(information.end.rawValue)
     return "\(programName(information)) (pid \(information.pid)): \(time), "
-      + "\(Units.count(information.eventsRecorded)) events, \(Units.count(information.lost.total)) lost"
+      + "\(Units.things(information.eventsRecorded, "event")), \(Units.count(information.lost.total)) lost"
+  }
+
+  /// `as of 12.4 s`, of a recording that runs; nil of one that has ended.
+  static func asOf(_ subject: ReportSubject) -> String? {
+    subject.isRunning ? "as of " + Units.tenths(subject.information.end.rawValue) : nil
+  }
+
+  /// What has no place in a format of rows alone: the notes, and that the recording still runs.
+  public static func asides(_ subject: ReportSubject) -> [String] {
+    notes(subject) + [asOf(subject)].compactMap { $0.map { "the recording runs: \($0)" } }
   }
 
   /// The last part of the program's path.
@@ -104,10 +115,13 @@ public enum Preface {
     ]).members
   }
 
+  private static func was(_ number: UInt64) -> String { number == 1 ? "was" : "were" }
+
   private static func lost(_ information: TraceInformation) -> String {
     let lost = information.lost
-    var text = "\(Units.count(lost.total)) events were lost (\(Units.count(lost.births)) births, "
-    text += "\(Units.count(lost.deaths)) deaths, \(Units.count(lost.others)) others): the numbers below are too small"
+    var text = "\(Units.things(lost.total, "event")) \(was(lost.total)) lost (\(Units.things(lost.births, "birth")), "
+    text += "\(Units.things(lost.deaths, "death")), \(Units.things(lost.others, "other"))): "
+    text += "the numbers below are too small"
     guard let first = information.gaps.map(\.from).min(), let last = information.gaps.map(\.to).max() else {
       return text
     }

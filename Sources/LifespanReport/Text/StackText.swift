@@ -4,10 +4,10 @@ import LifespanTrace
 
 /// A backtrace as indented lines.
 enum StackText {
-  static func lines(_ stack: StackID, _ names: ReportNames, indent: Int) -> [String] {
+  static func lines(_ stack: StackID, _ names: ReportNames, style: TextStyle, indent: Int = 4) -> [String] {
     let margin = String(repeating: " ", count: indent)
     var lines = names.frames(of: stack).map { frame in
-      margin + TextTable.shortened(frame.description, to: TextStyle.width - indent)
+      margin + ShortNames.shortened(frame.description, to: style.width - indent)
     }
     if let ending = names.ending(of: stack) { lines.append(margin + "(\(ending))") }
     return lines
@@ -26,14 +26,14 @@ enum StackGroupsText {
     let shown = list.groups.prefix(options.limit ?? groupsShown)
     for group in shown {
       let head = "\(Units.count(group.count)) × \(names.name(of: group.type)), \(Units.bytes(group.bytes.rawValue))"
-      lines.append(options.style.heading(TextTable.shortened(head, to: TextStyle.width)))
-      lines += StackText.lines(group.stack, names, indent: 4)
+      lines.append(options.style.heading(ShortNames.shortened(head, to: options.style.width)))
+      lines += StackText.lines(group.stack, names, style: options.style)
       let serials = group.serials.prefix(serialsShown).map { "@\($0)" }.joined(separator: " ")
       let more = group.count > min(group.serials.count, serialsShown) ? " …" : ""
       if !serials.isEmpty { lines.append("    \(serials)\(more)") }
       lines.append("")
     }
     if lines.last == "" { lines.removeLast() }
-    return lines + options.rest(of: list.groups.count, shown: shown.count, "stacks")
+    return lines + options.rest(of: list.groups.count, shown: shown.count, "stack")
   }
 }

@@ -13,14 +13,16 @@ struct TextTable {
   var summary: [[String]] = []
   var rows: [[String]] = []
 
-  func lines(style: TextStyle, width limit: Int = TextStyle.width) -> [String] {
+  func lines(style: TextStyle) -> [String] {
+    let limit = style.width
     let widths = self.widths(limit: limit)
-    var lines = [style.heading(line(columns.map(\.title), widths))]
-    lines += summary.map { style.summary(line($0, widths)) }
+    let short = self.short(widths)
+    var lines = [style.heading(line(columns.map(\.title), widths, short))]
+    lines += summary.map { style.summary(line($0, widths, short)) }
     if !summary.isEmpty, !rows.isEmpty {
       lines.append(String(repeating: "-", count: min(limit, widths.reduce(0, +) + 2 * (widths.count - 1))))
     }
-    return lines + rows.map { line($0, widths) }
+    return lines + rows.map { line($0, widths, short) }
   }
 
   private func widths(limit: Int) -> [Int] {
@@ -38,22 +40,24 @@ struct TextTable {
     return widths
   }
 
-  private func line(_ cells: [String], _ widths: [Int]) -> String {
+  /// Of each column the names that are too long for it, and what stands in their place.
+  private func short(_ widths: [Int]) -> [[String: String]] {
+    columns.indices.map { index in
+      guard columns[index].canShrink else { return [:] }
+      return ShortNames.unique((summary + rows).lazy.map { index < $0.count ? $0[index] : "" }, to: widths[index])
+    }
+  }
+
+  private func line(_ cells: [String], _ widths: [Int], _ short: [[String: String]]) -> String {
     var text = ""
     for index in columns.indices {
-      let cell = Self.shortened(index < cells.count ? cells[index] : "", to: widths[index])
+      let whole = index < cells.count ? cells[index] : ""
+      let cell = short[index][whole] ?? whole
       let padding = String(repeating: " ", count: max(0, widths[index] - cell.count))
       if index > 0 { text += "  " }
       text += columns[index].isNumber ? padding + cell : cell + padding
     }
     while text.hasSuffix(" ") { text.removeLast() }
     return text
-  }
-
-  /// Long names lose their middle: module and last component are what tells them apart.
-  static func shortened(_ text: String, to width: Int) -> String {
-    guard text.count > width, width > 1 else { return text }
-    let head = width / 2
-    return String(text.prefix(head)) + "…" + String(text.suffix(width - head - 1))
   }
 }

@@ -24,6 +24,13 @@ public enum Units {
   /// Numbers without a sign.
   public static func count(_ value: UInt64) -> String { digits(value) }
 
+  /// `1 object`, `2 objects`: for things whose plural is an s.
+  public static func things(_ value: Int, _ thing: String) -> String { things(UInt64(clamping: value), thing) }
+  /// Numbers without a sign.
+  public static func things(_ value: UInt64, _ thing: String) -> String {
+    "\(count(value)) \(thing)" + (value == 1 ? "" : "s")
+  }
+
   /// `+1,204`, `-12`, `0`.
   public static func signed(_ value: Int64) -> String {
     (value > 0 ? "+" : "") + count(value)
@@ -46,6 +53,11 @@ public enum Units {
   /// Seconds with three decimals: `12.400 s`.
   public static func seconds(_ nanoseconds: Int64) -> String {
     (nanoseconds <= -500_000 ? "-" : "") + decimal((nanoseconds.magnitude + 500_000) / 1_000_000, digits: 3) + " s"
+  }
+
+  /// Seconds with one decimal, for what goes on: `12.4 s`. Not rounded: a moment that has not come is not shown.
+  public static func tenths(_ nanoseconds: Int64) -> String {
+    (nanoseconds <= -100_000_000 ? "-" : "") + decimal(nanoseconds.magnitude / 100_000_000, digits: 1) + " s"
   }
 
   /// Seconds with six decimals, for the moments of single events: `0.012345 s`.

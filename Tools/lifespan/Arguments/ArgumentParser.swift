@@ -33,8 +33,8 @@ struct ArgumentParser {
     option word: String, from words: [String], at index: inout Int, into result: inout ParsedArguments
   ) throws {
     let (name, inline) = Self.split(word)
-    guard let spec = (command.options + [.help]).first(where: { $0.names.contains(name) }) else {
-      let known = command.options.flatMap(\.names) + OptionSpec.help.names
+    guard let spec = (command.options + OptionSpec.common).first(where: { $0.names.contains(name) }) else {
+      let known = (command.options + OptionSpec.common).flatMap(\.names)
       throw UsageError.unknownOption(name, nearest: Suggestion.nearest(to: name, among: known))
     }
     if !spec.repeatable, spec.value != nil, result.has(spec.name) {
@@ -67,8 +67,8 @@ struct ArgumentParser {
   }
 
   private func check(_ result: ParsedArguments) throws {
-    // Whoever asks for help needs no operands.
-    if result.has(OptionSpec.help.name) { return }
+    // Whoever asks for help or for the version needs no operands.
+    if OptionSpec.common.contains(where: { result.has($0.name) }) { return }
     switch command.operands {
     case .program:
       if result.operands.isEmpty { throw UsageError.missingOperand(command.usage) }

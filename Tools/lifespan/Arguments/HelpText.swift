@@ -13,7 +13,8 @@ enum HelpText {
   /// The help of one command.
   static func text(of command: CommandSpec) -> String {
     var lines = ["usage: lifespan \(command.name) \(command.usage)", "", command.summary, "", "options:"]
-    lines += columns((command.options + [.help]).map { ($0.left, $0.help + ($0.repeatable ? " (repeatable)" : "")) })
+    let options = command.options + OptionSpec.common
+    lines += columns(options.map { ($0.left, $0.help + ($0.repeatable ? " (repeatable)" : "")) })
     let discussion = command.discussion()
     if !discussion.isEmpty { lines += ["", discussion] }
     return lines.joined(separator: "\n")

@@ -35,4 +35,7 @@ struct OptionSpec: Sendable {
 
   static let json = flag("--json", help: "one JSON document on stdout")
   static let help = flag("--help", "-h", help: "this text")
+  static let version = flag("--version", help: "the version")
+  /// What every subcommand takes.
+  static let common = [help, version]
 }

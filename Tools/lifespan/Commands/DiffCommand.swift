@@ -14,7 +14,8 @@ enum DiffCommand {
     [ReadingOption.markAt] + ReadingOption.types + ReadingOption.table + [
       .option(
         "--fail-on", value: offers.joined(separator: "|"), repeatable: true,
-        help: "status 1 when more bytes are new than dead, or more objects are new, than that")
+        help: "status 1 when the new bytes less the dead ones, or the new objects, are more than that; "
+          + "N% is of what lived at FROM")
     ]
 
   private static var discussion: String {
@@ -42,12 +43,8 @@ enum DiffCommand {
   }
 
   private static func verdict(_ limit: FailOn, _ total: Difference.Change) -> String? {
-    if case .survivors(let most) = limit {
-      let count = total.new.count
-      return count > most ? "\(Units.count(count)) objects survived, over \(Units.count(most))" : nil
-    }
-    return limit.verdict(
+    limit.verdict(
       growth: (total.new.bytes - total.dead.bytes).rawValue,
-      before: (total.survived.bytes + total.dead.bytes).rawValue, of: "the heap")
+      before: (total.survived.bytes + total.dead.bytes).rawValue, survivors: total.new.count, of: "the heap")
   }
 }

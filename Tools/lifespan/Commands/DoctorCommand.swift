@@ -4,7 +4,12 @@ import LifespanReport
 enum DoctorCommand {
   static let spec = CommandSpec(
     name: "doctor", usage: "[PROGRAM] [--json]", summary: "can this machine and this program be recorded, and why not",
-    operands: .count(0...1), options: [.json], discussion: { "exit status: 0 it can, 1 it cannot." }, run: run)
+    operands: .count(0...1), options: [.json], discussion: { discussion }, run: run)
+
+  private static let discussion = """
+    exit status: 0 it can be recorded, 1 it cannot (can_record in JSON, and why), 126 PROGRAM is not
+    executable, 127 it is not there.
+    """
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let facts = try arguments.operands.first.map { ProgramFacts(path: try ProgramLookup($0).path, readCode: true) }
@@ -25,7 +30,9 @@ enum DoctorCommand {
   ) -> JSONValue {
     .pairs([
       "format": .integer(1), "can_record": .bool(can), "capture": .string(can ? "complete" : "none"),
-      "program": .optional(facts?.path), "runtime": .optional(facts?.runtime.rawValue),
+      "program": .optional(facts.map { FilePath.name($0.path) }),
+      "path": .optional(facts.map { FilePath.absolute($0.path) }),
+      "runtime": .optional(facts?.runtime.rawValue),
       "machine": .array(machine.map(json)), "checks": .array(program.map(json)),
     ])
   }

@@ -4,13 +4,18 @@ import LifespanTrace
 
 enum DumpCommand {
   static let spec = CommandSpec(
-    name: "dump", usage: "[TRACE]", summary: "the raw records as text, for debugging the format",
+    name: "dump", usage: "[TRACE] [--json]", summary: "the raw records as text, for debugging the format",
     operands: .count(0...1),
-    options: [], discussion: { ReadingOption.traceParagraph }, run: run)
+    options: [.json], discussion: { ReadingOption.traceParagraph }, run: run)
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let operand = try TraceOperand(arguments.operands.first)
-    try TraceDump(Trace(path: operand.path)).write { StandardStreams.printText($0) }
+    let dump = TraceDump(try Trace(path: operand.path))
+    if arguments.has("--json") {
+      try dump.writeJSON { StandardStreams.printText($0) }
+    } else {
+      try dump.write { StandardStreams.printText($0) }
+    }
     return .success
   }
 }

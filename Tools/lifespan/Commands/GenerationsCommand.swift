@@ -12,19 +12,23 @@ enum GenerationsCommand {
     [
       .option(
         "--generation", value: "G", help: "one generation's types; with --type also the objects and their stacks"),
-      .flag("--at-mark", help: "what each generation held when its mark was set, not at the end"), ReadingOption.markAt,
+      .flag("--at-mark", help: "what each generation held when its mark was set, not at the end"),
+      ReadingOption.lifespan, ReadingOption.markAt,
     ] + ReadingOption.types + ReadingOption.window + ReadingOption.table + [
       .option(
-        "--fail-on", value: FailOn.growthBytesForm, repeatable: true,
-        help: "status 1 when a closed generation holds more")
+        "--fail-on", value: offers.joined(separator: "|"), repeatable: true,
+        help: "status 1 when a closed generation still holds more bytes, or more objects, than that; with --generation "
+          + "only that one is looked at; N% is of what the first closed generation holds")
     ]
+
+  private static let offers = [FailOn.growthBytesForm, FailOn.growthPercentForm, FailOn.survivorsForm]
 
   private static var discussion: String {
     ReadingOption.traceParagraph + """
 
       --generation open is what was born after the last mark.
       \(ReadingOption.columnsParagraph(GenerationsReport.columnKeys(ofOneGeneration: false)))
-      with --generation: \(GenerationsReport.columnKeys(ofOneGeneration: true).joined(separator: ", "))
+      \(ReadingOption.columnsParagraph(GenerationsReport.columnKeys(ofOneGeneration: true), "with --generation"))
       """
   }
 
@@ -32,30 +36,40 @@ enum GenerationsCommand {
     let one = arguments.value("--generation")
     let keys = GenerationsReport.columnKeys(ofOneGeneration: one != nil)
     let options = try ReadingOptions(arguments, columnKeys: keys)
-    let limits = try FailOn.parse(arguments, offers: [FailOn.growthBytesForm])
+    let limits = try FailOn.parse(arguments, offers: offers)
     let recording = try OpenedRecording(arguments.operands.first, laterMarks: options.laterMarks)
     let atMark = arguments.has("--at-mark")
     let window = try recording.window(arguments)
     let generations = try recording.analysis.answer(
-      GenerationsQuestion(types: options.types, window: window, atMark: atMark))
+      GenerationsQuestion(types: options.types, window: window, atMark: atMark, lifespan: options.lifespan))
     let chosen = try one.map { try Self.generation($0, of: generations) }
     var objects: ObjectList?
     if let chosen, !options.types.include.isEmpty {
       objects = try recording.analysis.answer(
         ObjectsQuestion(
-          types: options.types, lifespan: .living, generation: chosen.name,
+          types: options.types, lifespan: options.lifespan, generation: chosen.name,
           window: Self.window(window, chosen, generations)))
     }
     let report = GenerationsReport(
       generations, chosen: chosen, objects: objects, subject: try recording.subject(), names: recording.names,
       isFiltered: options.isFiltered)
     try recording.print(report.render(options.report), options.report)
-    return FailOn.conclude(
-      generations.closed.flatMap { growth in
-        limits.compactMap {
-          $0.verdict(growth: growth.growthBytes.rawValue, before: nil, of: "generation \(growth.name)")
-        }
-      })
+    return FailOn.conclude(verdicts(limits, generations, chosen))
+  }
+
+  /// The first generation is what others are a part of; it is not one of itself.
+  private static func verdicts(
+    _ limits: [FailOn], _ generations: Generations, _ chosen: Generations.Growth?
+  ) -> [String] {
+    let first = generations.closed.first
+    return (chosen.map { [$0] } ?? generations.closed).flatMap { growth in
+      limits.compactMap { limit in
+        limit.verdict(
+          growth: growth.growthBytes.rawValue,
+          before: growth.generation == first?.generation ? nil : first?.growthBytes.rawValue,
+          survivors: growth.persistentCount, of: "generation \(growth.name)")
+      }
+    }
   }
 
   /// The objects are shown as the generation is: at the end, or when its mark was set.

@@ -7,7 +7,13 @@ enum HistoryCommand {
   static let spec = CommandSpec(
     name: "history", usage: "[TRACE] ADDRESS|@SERIAL [options]",
     summary: "one object's alloc/retain/release/dealloc with counts and backtraces", operands: .count(1...2),
-    options: [.json, ReadingOption.limit, ReadingOption.color], discussion: { discussion }, run: run)
+    options: options, discussion: { discussion }, run: run)
+
+  private static let options: [OptionSpec] = [
+    .option("--from", value: "MARK|TIME", help: "only events after it; TIME as 12.5s, 850ms, 2m since the start"),
+    ReadingOption.to, ReadingOption.markAt, .json, .choice("--format", of: ["table", "json"], help: "default table"),
+    .option("--limit", value: "N", help: "so many events at most"), ReadingOption.color,
+  ]
 
   private static var discussion: String {
     """
@@ -20,8 +26,8 @@ enum HistoryCommand {
     let options = try ReadingOptions(arguments, columnKeys: [])
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
     let selector = try Self.selector(arguments.operands.last ?? "")
-    let recording = try OpenedRecording(typed)
-    let history = try recording.analysis.history(of: selector)
+    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks)
+    let history = try recording.analysis.history(of: selector, window: try recording.window(arguments))
     let report = HistoryReport(history, subject: try recording.subject(), names: recording.names)
     try recording.print(report.render(options.report), options.report)
     return .success

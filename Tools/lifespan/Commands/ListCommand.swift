@@ -22,7 +22,9 @@ enum ListCommand {
   private static func json(_ status: RecordingStatus) -> JSONValue {
     .pairs([
       "pid": .integer(Int64(status.pid)), "record_pid": .integer(Int64(status.recordPID)),
-      "program": .string(status.program), "elapsed_ns": .unsigned(status.elapsedNanoseconds),
+      "program": .string(FilePath.name(status.program)),
+      "path": .optional(status.program.hasPrefix("/") ? status.program : nil),
+      "elapsed_ns": .unsigned(status.elapsedNanoseconds),
       "events": .unsigned(status.events), "living": .unsigned(status.living), "lost": .unsigned(status.lost),
       "recording": .bool(status.recording), "trace": .optional(status.trace),
     ])

@@ -1,11 +1,12 @@
 // `lifespan mark [PID] [NAME]`: marks a generation in a running recording and prints its name.
 
 import CSession
+import LifespanReport
 
 enum MarkCommand {
   static let spec = CommandSpec(
-    name: "mark", usage: "[PID] [NAME]",
-    summary: "mark a generation: name it after what has just been done", operands: .count(0...2), options: [],
+    name: "mark", usage: "[PID] [NAME] [--json]",
+    summary: "mark a generation: name it after what has just been done", operands: .count(0...2), options: [.json],
     discussion: { "PID may be left out where one recording runs. A mark without a name is A, B, … Z, AA." }, run: run)
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
@@ -20,9 +21,20 @@ enum MarkCommand {
     let name = words.first ?? ""
     guard name.utf8.count <= 255 else { throw UsageError.badOperand(name, expected: "a name of at most 255 bytes") }
     let running = try RunningRecording.select(pid: pid)
-    let answer = try running.ask(SessionMessage(LIFESPAN_OP_MARK, text: name))
-    StandardStreams.printLine(answer.text)
+    let message = try running.ask(SessionMessage(LIFESPAN_OP_MARK, text: name))
+    guard let answer = MarkAnswer(line: message.text) else {
+      throw CommandFailure("process \(running.status.pid): its recording is of another version of lifespan")
+    }
+    StandardStreams.printLine(
+      arguments.has("--json") ? document(answer, message.raw.number, running.status).text : answer.name)
     return .success
+  }
+
+  private static func document(_ answer: MarkAnswer, _ number: UInt64, _ status: RecordingStatus) -> JSONValue {
+    .pairs([
+      "format": .integer(1), "pid": .integer(Int64(status.pid)), "generation": .string(answer.name),
+      "number": .unsigned(number), "timestamp_ns": .integer(answer.nanoseconds), "trace": .optional(status.trace),
+    ])
   }
 }
 

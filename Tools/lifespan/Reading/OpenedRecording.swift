@@ -31,7 +31,7 @@ struct OpenedRecording {
   /// Prints a report. What CSV can't hold goes to stderr: what is missing in the recording.
   func print(_ text: String, _ options: ReportOptions) throws {
     if options.format == .csv {
-      for note in Preface.notes(try subject()) { StandardStreams.errorLine("lifespan: " + note) }
+      for note in Preface.asides(try subject()) { StandardStreams.errorLine("lifespan: " + note) }
     }
     StandardStreams.printText(text)
   }

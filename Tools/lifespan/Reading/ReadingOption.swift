@@ -29,8 +29,8 @@ enum ReadingOption {
   static let table = [.json, format, columns, sort, limit, color]
 
   /// The paragraph of a command's help that names its columns.
-  static func columnsParagraph(_ keys: [String]) -> String {
-    TextStyle.wrapped("columns: " + keys.joined(separator: ", ")).joined(separator: "\n")
+  static func columnsParagraph(_ keys: [String], _ what: String = "columns") -> String {
+    TextStyle.wrapped("\(what): " + keys.joined(separator: ", ")).joined(separator: "\n")
   }
 
   /// What every reading command's help says of TRACE.

@@ -45,7 +45,8 @@ struct ReadingOptions {
       limit: try arguments.value("--limit", expected: "a number of rows") {
         ValueParser.count($0).flatMap { Int(exactly: $0) }
       },
-      style: TextStyle(usesColor: color(arguments.value("--color"))))
+      style: TextStyle(
+        usesColor: color(arguments.value("--color")), terminalWidth: Terminal.width(of: StandardStreams.report)))
   }
 
   private static func color(_ choice: String?) -> Bool {
@@ -53,9 +54,8 @@ struct ReadingOptions {
     case "always": return true
     case "never": return false
     default:
-      let descriptor = StandardStreams.toStandardError ? STDERR_FILENO : STDOUT_FILENO
       let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
-      return isatty(descriptor) == 1 && terminal != "dumb" && getenv("NO_COLOR") == nil
+      return isatty(StandardStreams.report) == 1 && terminal != "dumb" && getenv("NO_COLOR") == nil
     }
   }
 

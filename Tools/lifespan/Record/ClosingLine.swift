@@ -14,7 +14,7 @@ enum ClosingLine {
     let events = traces.reduce(0) { $0 + $1.counts.events }
     let lost = traces.reduce(0) { $0 + $1.counts.lost }
     var line = traces.map(\.path).joined(separator: ", ")
-    line += ": \(Units.count(events)) \(events == 1 ? "event" : "events"), \(Units.count(lost)) lost"
+    line += ": \(Units.things(events, "event")), \(Units.count(lost)) lost"
     line += (traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? "") + "."
     if let broken = traces.first(where: { $0.error != 0 }) {
       return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."

@@ -56,9 +56,10 @@ extension RecordSession {
 
   private func mark(_ name: String, in recording: Recording) -> SessionMessage {
     switch recording.mark(name) {
-    case .success(let number):
+    case .success(let (number, time)):
       let shown = name.isEmpty ? Generation(UInt32(clamping: number)).letters : name
-      return SessionMessage(LIFESPAN_OP_MARK, number: number, text: shown)
+      let answer = MarkAnswer(name: shown, nanoseconds: time.rawValue)
+      return SessionMessage(LIFESPAN_OP_MARK, number: number, text: answer.line)
     case .failure(let error): return SessionMessage(LIFESPAN_OP_MARK, status: UInt32(error.code))
     }
   }
@@ -83,10 +84,10 @@ extension RecordSession {
       return RecordingStatus(pid: program, recordPID: getpid(), program: options.program.first ?? "", recording: false)
     }
     let counts = recording.counts
-    let seconds = counts.ticks_per_second > 0 ? Double(counts.elapsed_ticks) / Double(counts.ticks_per_second) : 0
     return RecordingStatus(
       pid: recording.pid, recordPID: getpid(), program: recording.facts.executable,
-      elapsedNanoseconds: UInt64(max(0, min(seconds, 1e9)) * 1e9), events: counts.events, living: counts.living,
+      elapsedNanoseconds: UInt64(clamping: Recording.time(counts.elapsed_ticks, counts).rawValue),
+      events: counts.events, living: counts.living,
       lost: counts.lost, recording: recording.isOn, trace: FilePath.absolute(recording.file.path))
   }
 }

@@ -4,6 +4,7 @@
 import CDrain
 import CSession
 import Glibc
+import LifespanTrace
 
 /// A running recording.
 final class Recording {
@@ -88,10 +89,24 @@ final class Recording {
     return body(drain)
   }
 
-  /// The generation that the mark closes.
-  func mark(_ name: String) -> Result<UInt64, SessionError> {
-    let number = withDrain { lifespan_drain_mark($0, name, name.utf8.count) }
-    return number < 0 ? .failure(SessionError(code: Int32(-number))) : .success(UInt64(number))
+  /// The generation that the mark closes, and when it was set.
+  func mark(_ name: String) -> Result<(number: UInt64, time: TraceTime), SessionError> {
+    withDrain { drain in
+      let number = lifespan_drain_mark(drain, name, name.utf8.count)
+      guard number >= 0 else { return .failure(SessionError(code: Int32(-number))) }
+      // Nobody sets another one meanwhile: the drain is ours.
+      var counts = lifespan_drain_counts()
+      lifespan_drain_counts(drain, &counts)
+      return .success((UInt64(number), Self.time(counts.mark_ticks, counts)))
+    }
+  }
+
+  /// Ticks since the start as the trace's reader counts them.
+  static func time(_ ticks: UInt64, _ counts: lifespan_drain_counts) -> TraceTime {
+    guard counts.ticks_per_second > 0 else { return .start }
+    var header = TraceHeader()
+    header.ticksPerSecond = counts.ticks_per_second
+    return header.time(Ticks(Int64(clamping: ticks)))
   }
 
   var isOn: Bool { session_map_recording(map) }

@@ -3,6 +3,9 @@
 import Glibc
 
 enum FilePath {
+  /// The last part.
+  static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
   /// From the root; no link is resolved.
   static func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }

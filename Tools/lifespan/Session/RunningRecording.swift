@@ -49,10 +49,14 @@ struct RunningRecording: Sendable {
     let running = try select(pid: pid)
     guard running.status.trace != nil else { throw running.notYet }
     _ = try running.ask(SessionMessage(LIFESPAN_OP_FLUSH))
-    let now = try running.ask(SessionMessage(LIFESPAN_OP_STATUS))
-    let status = RecordingStatus(line: now.text) ?? running.status
+    let status = try running.now()
     guard let trace = status.trace else { throw running.notYet }
     return (trace, status)
+  }
+
+  /// Its state now, as `status` is that of the moment at which it was found.
+  func now() throws -> RecordingStatus {
+    RecordingStatus(line: try ask(SessionMessage(LIFESPAN_OP_STATUS)).text) ?? status
   }
 
   /// Asks this session; throws a line where it refuses.
