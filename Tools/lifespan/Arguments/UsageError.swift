@@ -11,6 +11,8 @@ enum UsageError: CommandLineError {
   case missingOperand(String)
   case extraOperand(String)
   case badOperand(String, expected: String)
+  /// No PID was given and several recordings run.
+  case needsPID(running: String)
 
   var exitStatus: ExitStatus { .wrongUsage }
 
@@ -27,6 +29,7 @@ enum UsageError: CommandLineError {
     case .givenTwice(let option): return "\(option) is given twice"
     case .missingOperand(let usage): return "something is missing: expected \(usage)"
     case .extraOperand(let word): return "unexpected '\(word)'"
+    case .needsPID(let running): return "several recordings run, give the PID of one: \(running)"
     case .badOperand(let word, let expected): return "cannot use '\(word)': expected \(expected)"
     }
   }

@@ -37,7 +37,7 @@ struct RunningRecording: Sendable {
     guard let pid else {
       if let only = running.first, running.count == 1 { return only }
       if running.isEmpty { throw CommandFailure("no recording runs; start one with lifespan record -- PROGRAM") }
-      throw UsageError.badOperand("no PID", expected: "one of the recordings that run: " + known)
+      throw UsageError.needsPID(running: known)
     }
     if let found = running.first(where: { $0.status.pid == pid || $0.status.recordPID == pid }) { return found }
     if running.isEmpty { throw CommandFailure("process \(pid) is not recorded: no recording runs") }
