@@ -173,7 +173,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     if kind == .birth {
       let site = analysis.trace.sites[Int(batch.sites[index])]
       let row = analysis.catalog.rows[analysis.catalog.rowOfSite[Int(batch.sites[index])]]
-      countsReferences = !HistoryCollector.uncounted.contains(row.kind)
+      countsReferences = row.kind.hasReferenceCount
       change = countsReferences ? 1 : 0
       size = site.size
     }
@@ -186,9 +186,6 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
       task: batch.tasks[index] == 0 ? nil : TaskID(batch.tasks[index]), stack: StackID(batch.stacks[index]),
       address: kind == .birth || kind == .moved ? HistoryCollector.address(batch.addresses[index]) : nil, size: size)
   }
-
-  /// What has no strong count.
-  private static let uncounted: Set<ObjectKind> = [.thread, .malloc, .vm, .token]
 
   private func countAfter(_ kind: History.Kind, _ amount: EventAmount, _ change: Int) -> Int? {
     switch kind {

@@ -50,12 +50,17 @@ public final class Analysis {
   public let catalog: TypeCatalog
   /// Its marks, and those set afterwards.
   public let timeline: Timeline
+  private let asOf: TraceTime?
   private var counted: TraceInformation?
 
   /// `laterMarks` split generations as if they had been set; `closureName` names closures by a return address in the
-  /// function that makes them.
-  public init(_ trace: Trace, laterMarks: [LaterMark] = [], closureName: ((ReturnAddress) -> ClosureName?)? = nil) {
+  /// function that makes them; `asOf`: what time it is in a recording that still runs, to which its objects' ages count.
+  public init(
+    _ trace: Trace, laterMarks: [LaterMark] = [], asOf: TraceTime? = nil,
+    closureName: ((ReturnAddress) -> ClosureName?)? = nil
+  ) {
     self.trace = trace
+    self.asOf = asOf
     catalog = TypeCatalog(trace, closureName: closureName)
     timeline = Timeline(trace, later: laterMarks)
   }
@@ -100,13 +105,13 @@ public final class Analysis {
   ) throws(TraceError) -> TraceInformation {
     // The time of the last event is the end of a trace that has no end.
     let needsTime = trace.end?["end"] == nil
-    var newest = Int64.min
+    var holes = Holes()
     let counts = try trace.forEachBatch(needsTime ? wanted.union(.times) : wanted) { batch in
       for take in takers { take(batch) }
-      if needsTime { for index in 0..<batch.count { newest = max(newest, batch.times[index]) } }
+      holes.take(batch, withTimes: needsTime)
     }
     let information = TraceInformation(
-      trace, timeline, events: counts.events, births: counts.births, newest: newest == Int64.min ? nil : Ticks(newest))
+      trace, timeline, events: counts.events, births: counts.births, holes: holes, asOf: asOf)
     counted = information
     return information
   }

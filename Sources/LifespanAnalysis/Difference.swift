@@ -51,6 +51,13 @@ public struct Difference: Sendable, Codable, Equatable {
       left.survived += right.survived
       left.transient += right.transient
     }
+
+    /// The changes of two rows together.
+    public static func + (left: Change, right: Change) -> Change {
+      var sum = left
+      sum += right
+      return sum
+    }
   }
 
   /// One type's changes.
@@ -73,14 +80,17 @@ public struct Difference: Sendable, Codable, Equatable {
   public var to: Moment
   /// Types with any change or survivor; most net new bytes (new − dead) first, then name.
   public var rows: [Row]
-  /// The sum.
+  /// The sum, without tokens unless only tokens were asked for: they are no memory of the heap.
   public var total: Change
+  /// The sum of the tokens; nil where there is none, or where `total` is it.
+  public var tokens: Change?
 
   /// Memberwise.
-  public init(from: Moment, to: Moment, rows: [Row], total: Change) {
+  public init(from: Moment, to: Moment, rows: [Row], total: Change, tokens: Change? = nil) {
     self.from = from
     self.to = to
     self.rows = rows
     self.total = total
+    self.tokens = tokens
   }
 }

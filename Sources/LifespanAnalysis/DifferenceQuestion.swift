@@ -19,11 +19,8 @@ public struct DifferenceQuestion: Question, Sendable {
 
   /// See `Question`.
   public func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Difference> {
-    // Checks the moments' order.
-    _ = try Window(TimeWindow(from: from, to: to), analysis)
-    return DifferenceCollector(
-      self, analysis, from: try analysis.timeline.cut(from, analysis.trace.header),
-      to: try analysis.timeline.cut(to, analysis.trace.header), try analysis.catalog.selection(types))
+    let cuts = try analysis.timeline.cuts(from, to, analysis.trace.header)
+    return DifferenceCollector(self, analysis, from: cuts.from, to: cuts.to, try analysis.catalog.selection(types))
   }
 }
 
@@ -35,6 +32,7 @@ private final class DifferenceCollector: Collector<Difference> {
   private let from: Timeline.Cut
   private let to: Timeline.Cut
   private let followed: [Bool]
+  private let summed: [Bool]
   private let lives: LifeTracker
   private var changes: [Difference.Change]
 
@@ -46,6 +44,7 @@ private final class DifferenceCollector: Collector<Difference> {
     self.from = from
     self.to = to
     followed = analysis.catalog.rowOfSite.map { selected[$0] }
+    summed = analysis.catalog.summed(selected, question.types)
     lives = LifeTracker(analysis.trace.sites)
     changes = Array(repeating: Difference.Change(), count: analysis.catalog.rows.count)
     super.init(LifeTracker.columns.union([.times, .generations]))
@@ -89,16 +88,22 @@ private final class DifferenceCollector: Collector<Difference> {
     }
     var rows: [Difference.Row] = []
     var total = Difference.Change()
+    var tokens: Difference.Change?
     for (row, change) in changes.enumerated() where change != Difference.Change() {
-      total += change
-      rows.append(Difference.Row(type: analysis.catalog.rows[row], change: change))
+      let type = analysis.catalog.rows[row]
+      if summed[row] {
+        total += change
+      } else {
+        tokens = (tokens ?? Difference.Change()) + change
+      }
+      rows.append(Difference.Row(type: type, change: change))
     }
     rows.sort { one, other in
       let left = (other.change.net, one.type.name, one.type.id)
       let right = (one.change.net, other.type.name, other.type.id)
       return left < right
     }
-    return Difference(from: question.from, to: question.to, rows: rows, total: total)
+    return Difference(from: question.from, to: question.to, rows: rows, total: total, tokens: tokens)
   }
 }
 

@@ -15,17 +15,30 @@ public struct Generations: Sendable, Codable, Equatable {
     public var transientCount: Int
     /// Bytes of the generation that were freed.
     public var transientBytes: ByteCount
+    /// Destroyed objects of the generation whose memory unowned references keep; part of `transientCount`.
+    public var keptCount: Int
+    /// Their bytes; part of `persistentBytes`.
+    public var keptBytes: ByteCount
 
     /// Memberwise.
     public init(
       type: TypeIdentity, persistentCount: Int, persistentBytes: ByteCount, transientCount: Int = 0,
-      transientBytes: ByteCount = .zero
+      transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero
     ) {
       self.type = type
+      self.keptCount = keptCount
+      self.keptBytes = keptBytes
       self.persistentCount = persistentCount
       self.persistentBytes = persistentBytes
       self.transientCount = transientCount
       self.transientBytes = transientBytes
+    }
+
+    /// The same counts as in other reports.
+    public var tally: Tally {
+      Tally(
+        persistentCount: persistentCount, persistentBytes: persistentBytes, transientCount: transientCount,
+        transientBytes: transientBytes, keptCount: keptCount, keptBytes: keptBytes)
     }
   }
 
@@ -45,6 +58,15 @@ public struct Generations: Sendable, Codable, Equatable {
     public var transientCount: Int
     /// Bytes of its objects that were freed.
     public var transientBytes: ByteCount
+    /// Its destroyed objects whose memory unowned references keep; part of `transientCount`.
+    public var keptCount: Int
+    /// Their bytes; part of `growthBytes`.
+    public var keptBytes: ByteCount
+    /// Its tokens, which are no memory of the heap and in no other sum here. Nil where there is none, and where only tokens
+    /// were asked for: the sums are then of them.
+    public var tokens: Tally?
+    /// Its objects that live, and its tokens that do.
+    public var survivors: Int { persistentCount &+ (tokens?.persistentCount ?? 0) }
     /// By type, those that the lifespan filter leaves; largest persistent bytes first, then count, then transients, then
     /// name. The sums above are of all types.
     public var rows: [Row]
@@ -52,8 +74,12 @@ public struct Generations: Sendable, Codable, Equatable {
     /// Memberwise.
     public init(
       generation: Generation, name: String, time: TraceTime, growthBytes: ByteCount, persistentCount: Int,
-      transientCount: Int = 0, transientBytes: ByteCount = .zero, rows: [Row]
+      transientCount: Int = 0, transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero,
+      tokens: Tally? = nil, rows: [Row]
     ) {
+      self.keptCount = keptCount
+      self.keptBytes = keptBytes
+      self.tokens = tokens
       self.generation = generation
       self.name = name
       self.time = time

@@ -43,6 +43,7 @@ private final class GenerationsCollector: Collector<Generations> {
   private let question: GenerationsQuestion
   private let marks: [Timeline.Cut]
   private let lives: LifeTracker
+  private let sumsTokens: Bool
   private var tallies: [Key: Tally] = [:]
 
   init(_ question: GenerationsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool]) {
@@ -53,6 +54,7 @@ private final class GenerationsCollector: Collector<Generations> {
     followed = analysis.catalog.rowOfSite.map { selected[$0] }
     marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
     lives = LifeTracker(analysis.trace.sites)
+    sumsTokens = analysis.catalog.isOfTokens(selected, question.types)
     var columns = LifeTracker.columns.union(window.columns).union(analysis.timeline.columns)
     if question.atMark { columns.insert(.times) }
     super.init(columns)
@@ -86,9 +88,13 @@ private final class GenerationsCollector: Collector<Generations> {
     Key(generation: life.tag, row: analysis.catalog.rowOfSite[life.site])
   }
 
+  /// What is kept is what has memory and does not live; an object that ends before its memory goes, both of it later, comes
+  /// here twice and is in the end not kept.
   private func persistent(_ life: LifeEvent) {
+    let kept = (life.frees ? 1 : 0) - (life.ends ? 1 : 0)
     tallies[key(life), default: Tally()] += Tally(
-      persistentCount: life.ends ? 1 : 0, persistentBytes: life.frees ? life.size : .zero)
+      persistentCount: life.ends ? 1 : 0, persistentBytes: life.frees ? life.size : .zero, keptCount: kept,
+      keptBytes: ByteCount(Int64(kept) * life.size.rawValue))
   }
 
   private func transient(_ life: LifeEvent) {
@@ -104,7 +110,7 @@ private final class GenerationsCollector: Collector<Generations> {
         Generations.Row(
           type: analysis.catalog.rows[key.row], persistentCount: tally.persistentCount,
           persistentBytes: tally.persistentBytes, transientCount: tally.transientCount,
-          transientBytes: tally.transientBytes))
+          transientBytes: tally.transientBytes, keptCount: tally.keptCount, keptBytes: tally.keptBytes))
     }
     let header = analysis.trace.header
     let closed = analysis.timeline.marks.enumerated().map { index, mark in
@@ -112,14 +118,14 @@ private final class GenerationsCollector: Collector<Generations> {
     }
     let last = UInt32(closed.count)
     let end = window.end.map { header.time($0) } ?? information.end
-    let open = growth(last, Generation(last).letters, end, rows[last] ?? [])
+    let open = growth(last, analysis.timeline.openName, end, rows[last] ?? [])
     return Generations(atMark: question.atMark, lifespan: question.lifespan, closed: closed, open: open)
   }
 
   private func growth(
     _ number: UInt32, _ name: String, _ time: TraceTime, _ rows: [Generations.Row]
   ) -> Generations.Growth {
-    let sorted = rows.filter(keeps).sorted { one, other in
+    let sorted = rows.filter { question.lifespan.keeps($0.tally) }.sorted { one, other in
       if (one.persistentBytes, one.persistentCount) != (other.persistentBytes, other.persistentCount) {
         return (one.persistentBytes, one.persistentCount) > (other.persistentBytes, other.persistentCount)
       }
@@ -127,18 +133,18 @@ private final class GenerationsCollector: Collector<Generations> {
       let right = (one.transientBytes, one.transientCount, other.type.name, other.type.id)
       return left < right
     }
+    var sum = Tally()
+    var tokens: Tally?
+    for row in rows {
+      if sumsTokens || row.type.kind != .token {
+        sum += row.tally
+      } else {
+        tokens = (tokens ?? Tally()) + row.tally
+      }
+    }
     return Generations.Growth(
-      generation: Generation(number), name: name, time: time,
-      growthBytes: rows.reduce(.zero) { $0 + $1.persistentBytes },
-      persistentCount: rows.reduce(0) { $0 &+ $1.persistentCount },
-      transientCount: rows.reduce(0) { $0 &+ $1.transientCount },
-      transientBytes: rows.reduce(.zero) { $0 + $1.transientBytes }, rows: sorted)
-  }
-
-  private func keeps(_ row: Generations.Row) -> Bool {
-    question.lifespan.keeps(
-      Tally(
-        persistentCount: row.persistentCount, persistentBytes: row.persistentBytes, transientCount: row.transientCount,
-        transientBytes: row.transientBytes))
+      generation: Generation(number), name: name, time: time, growthBytes: sum.persistentBytes,
+      persistentCount: sum.persistentCount, transientCount: sum.transientCount, transientBytes: sum.transientBytes,
+      keptCount: sum.keptCount, keptBytes: sum.keptBytes, tokens: tokens, rows: sorted)
   }
 }

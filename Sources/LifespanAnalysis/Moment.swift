@@ -3,7 +3,8 @@ import LifespanTrace
 
 /// A point in the recording.
 public enum Moment: Sendable, Codable, Hashable {
-  /// Where the mark of that name was set; of several with one name the last. Unnamed marks go by their letters.
+  /// Where the mark of that name was set; of several with one name the last (as the begin of a stretch with an
+  /// end: the last before that). Unnamed marks go by their letters.
   case mark(String)
   /// So many nanoseconds after the start.
   case time(TraceTime)

@@ -34,12 +34,22 @@ public struct ObjectList: Sendable, Codable, Equatable {
   public var bytes: ByteCount
   /// All that matched, by type and stack; largest bytes first, then count, then stack.
   public var groups: [StackGroup]
+  /// Objects that the filters leave, were deinitialised and are still there, as unowned references keep their memory;
+  /// counted whatever the lifespan filter lists.
+  public var keptCount: Int
+  /// Their bytes.
+  public var keptBytes: ByteCount
 
   /// Memberwise.
-  public init(objects: ObjectRecords, count: Int, bytes: ByteCount, groups: [StackGroup]) {
+  public init(
+    objects: ObjectRecords, count: Int, bytes: ByteCount, groups: [StackGroup], keptCount: Int = 0,
+    keptBytes: ByteCount = .zero
+  ) {
     self.objects = objects
     self.count = count
     self.bytes = bytes
     self.groups = groups
+    self.keptCount = keptCount
+    self.keptBytes = keptBytes
   }
 }

@@ -4,8 +4,8 @@ import LifespanTrace
 
 /// Asks for single objects.
 ///
-/// `living` lists what the persistent columns count, `destroyed` what the transient ones count: an object whose memory is
-/// kept stands in both (see `Tally`), in `all` once.
+/// `living` lists what the persistent columns count, `destroyed` what the transient ones count: an object that was
+/// deinitialised is destroyed, also while unowned references keep its memory (see `Tally`).
 public struct ObjectsQuestion: Question, Sendable {
   /// Which types.
   public var types: TypeFilter
@@ -38,8 +38,7 @@ public struct ObjectsQuestion: Question, Sendable {
     var number: UInt32?
     if let generation {
       let open = UInt32(analysis.timeline.marks.count)
-      let isOpen = generation == Generation(open).letters && !analysis.timeline.marks.contains { $0.name == generation }
-      number = isOpen ? open : UInt32(try analysis.timeline.index(of: generation))
+      number = generation == analysis.timeline.openName ? open : UInt32(try analysis.timeline.index(of: generation))
     }
     return ObjectsCollector(
       self, analysis, try Window(window, analysis), try analysis.catalog.selection(types), generation: number)
@@ -62,6 +61,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
   private var found: [ObjectTracker.Life] = []
   private var groups: [Key: Difference.Amount] = [:]
   private var total = Difference.Amount()
+  private var kept = Difference.Amount()
 
   init(
     _ question: ObjectsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool], generation: UInt32?
@@ -121,7 +121,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
   private func belongs(_ life: ObjectTracker.Life) -> Bool {
     switch question.lifespan {
     case .all: true
-    case .living: life.state == ObjectTracker.State.living || life.state == ObjectTracker.State.kept
+    case .living: life.state == ObjectTracker.State.living
     case .destroyed: life.state != ObjectTracker.State.living
     }
   }
@@ -137,6 +137,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
       pieces[pieces.count - 1].append(life)
     }
     tracker.drain { life in
+      if life.state == ObjectTracker.State.kept { kept += Difference.Amount(count: 1, bytes: ByteCount(life.size)) }
       guard belongs(life) else { return }
       count(life)
       if let limit = question.limit { keep(life, limit: max(0, limit)) } else { append(life) }
@@ -167,6 +168,6 @@ private final class ObjectsCollector: Collector<ObjectList> {
     }
     return ObjectList(
       objects: ObjectRecords(pieces: pieces, tracker.maker, end: end), count: total.count, bytes: total.bytes,
-      groups: sorted)
+      groups: sorted, keptCount: kept.count, keptBytes: kept.bytes)
   }
 }

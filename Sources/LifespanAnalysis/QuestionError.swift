@@ -6,6 +6,10 @@ import LifespanTrace
 public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
   /// No type matches the pattern; the nearest names.
   case unknownType(String, nearest: [String])
+  /// No type is of that module; the nearest modules.
+  case unknownModule(String, nearest: [String])
+  /// No type is of that kind; the kinds that there are.
+  case unknownKind(ObjectKind, others: [ObjectKind])
   /// No mark has that name; the nearest names.
   case unknownMark(String, nearest: [String])
   /// No object with that serial; the recording's first and last.
@@ -24,6 +28,12 @@ public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .unknownType(let pattern, let nearest):
       "no type matches '\(pattern)' in this recording" + QuestionError.hint(nearest)
+    case .unknownModule(let name, let nearest):
+      "no type of module '\(name)' in this recording" + QuestionError.hint(nearest)
+    case .unknownKind(let kind, let others):
+      (ObjectKind.optional.contains(kind)
+        ? "kind \(kind) was not recorded in this trace" : "nothing of kind \(kind) in this recording")
+        + (others.isEmpty ? "" : "; it has: " + others.map(\.description).joined(separator: ", "))
     case .unknownMark(let name, let nearest):
       "no mark '\(name)' in this recording" + (nearest.isEmpty ? "; it has no marks" : QuestionError.hint(nearest))
     case .unknownSerial(let serial, let births):

@@ -184,9 +184,10 @@ private final class StatisticsCollector: Collector<Statistics> {
     var rows: [Statistics.Row] = []
     var total = Tally(temporaryCount: question.countsTemporary ? 0 : nil)
     var kinds: [ObjectKind: Tally] = [:]
+    let summed = analysis.catalog.summed(selected, question.types)
     for (row, tally) in tallies.enumerated() where selected[row] && LifespanFilter.all.keeps(tally) {
       let type = analysis.catalog.rows[row]
-      total += tally
+      if summed[row] { total += tally }
       kinds[type.kind, default: Tally()] += tally
       if question.lifespan.keeps(tally) { rows.append(Statistics.Row(type: type, tally: tally)) }
     }

@@ -52,4 +52,11 @@ public struct Tally: Sendable, Codable, Hashable {
     left.keptBytes += right.keptBytes
     if let more = right.temporaryCount { left.temporaryCount = (left.temporaryCount ?? 0) &+ more }
   }
+
+  /// The counts of two rows together.
+  public static func + (left: Tally, right: Tally) -> Tally {
+    var sum = left
+    sum += right
+    return sum
+  }
 }

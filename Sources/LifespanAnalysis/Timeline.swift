@@ -16,12 +16,16 @@ public struct Timeline: Sendable {
 
   /// In order; mark number n closes generation n.
   let marks: [Mark]
+  /// The letters of the generation after the last mark.
+  let openName: String
   private let hasLaterMarks: Bool
   private let laterMarks: [(fileGeneration: UInt32, time: Int64)]
   private let fileMarks: [UInt32]
   let ticksPerUnit: Int64
+  private let header: TraceHeader
 
   init(_ trace: Trace, later: [LaterMark]) {
+    header = trace.header
     ticksPerUnit = Int64(trace.header.ticksPerUnit)
     fileMarks = trace.marks.map(\.closes.rawValue)
     var all = trace.marks.map {
@@ -43,10 +47,10 @@ public struct Timeline: Sendable {
       }
       all.insert(mark, at: place ?? all.count)
     }
-    for index in all.indices where all[index].name.isEmpty {
-      all[index].name = Generation(UInt32(index)).letters
-    }
+    var names = GenerationLetters()
+    for index in all.indices { all[index].name = names.name(all[index].name) }
     marks = all
+    openName = names.name("")
   }
 
   /// The columns that `generation` needs.
@@ -109,6 +113,34 @@ public struct Timeline: Sendable {
     case .time(let time): return Cut(time: header.ticks(time).rawValue, ticksPerUnit: ticksPerUnit)
     case .mark(let name): return cut(mark: try index(of: name))
     }
+  }
+
+  /// Two moments, the first before the second: of several marks with the first one's name it is the last before the second.
+  func cuts(
+    _ first: Moment, _ second: Moment, _ header: TraceHeader
+  ) throws(QuestionError) -> (from: Cut, to: Cut) {
+    let to = try cut(second, header)
+    var from = try cut(first, header)
+    if case .mark(let name) = first,
+      let index = marks.indices.last(where: { marks[$0].name == name && isBefore(cut(mark: $0), to) })
+    {
+      from = cut(mark: index)
+    }
+    guard isBefore(from, to) else { throw .emptyWindow(first, second) }
+    return (from, to)
+  }
+
+  private func isBefore(_ one: Cut, _ other: Cut) -> Bool {
+    if let first = one.mark, let second = other.mark { return first < second }
+    return one.time < other.time
+  }
+
+  /// Where a cut's name is that of several marks: what it is called, how many there are, which one it is.
+  func ambiguity(_ cut: Cut) -> AmbiguousMark? {
+    guard let number = cut.mark, Int(number) < marks.count else { return nil }
+    let mark = marks[Int(number)]
+    let count = marks.lazy.filter { $0.name == mark.name }.count
+    return count > 1 ? AmbiguousMark(name: mark.name, count: count, time: header.time(mark.time)) : nil
   }
 
   /// The number of the last mark with that name.

@@ -1,8 +1,41 @@
 // Makes the trace information out of a trace's tables and of what a pass has counted. Used by Analysis.
 import LifespanTrace
 
+/// What a pass over the events has counted besides the answers.
+struct Holes {
+  /// Time of the last event, where the trace has no end of its own.
+  private(set) var newest: Ticks?
+  /// Deaths of objects without birth.
+  private(set) var unknownDeaths: UInt64 = 0
+  /// Ends that were not seen.
+  private(set) var endsNotSeen: UInt64 = 0
+
+  /// Counts a batch. Two plain loops: a pass has hundreds of millions of events, and almost none of these.
+  mutating func take(_ batch: EventBatch, withTimes: Bool) {
+    var unknown = 0
+    var notSeen = 0
+    for index in 0..<batch.count {
+      unknown &+= batch.objects[index] < 0 ? 1 : 0
+      notSeen &+= batch.kinds[index] & 0x3f == EventKind.endNotSeen.rawValue ? 1 : 0
+    }
+    endsNotSeen &+= UInt64(notSeen)
+    if unknown > 0 { countDeaths(batch) }
+    guard withTimes else { return }
+    var latest = newest?.rawValue ?? .min
+    for index in 0..<batch.count { latest = max(latest, batch.times[index]) }
+    if latest != .min { newest = Ticks(latest) }
+  }
+
+  private mutating func countDeaths(_ batch: EventBatch) {
+    for index in 0..<batch.count where batch.objects[index] < 0 {
+      let kind = batch.kind(index)
+      if kind == .death || kind == .deinitEnded || kind == .plainFree { unknownDeaths &+= 1 }
+    }
+  }
+}
+
 extension TraceInformation {
-  init(_ trace: Trace, _ timeline: Timeline, events: UInt64, births: UInt64, newest: Ticks?) {
+  init(_ trace: Trace, _ timeline: Timeline, events: UInt64, births: UInt64, holes: Holes, asOf: TraceTime?) {
     self.init()
     info = trace.info
     program = info["program"] ?? ""
@@ -20,6 +53,8 @@ extension TraceInformation {
     captureReason = info["capture.reason"] ?? ""
     eventsRecorded = events
     birthsRecorded = births
+    unknownDeaths = holes.unknownDeaths
+    endsNotSeenByEvents = holes.endsNotSeen
     ending = trace.ending
     counters = trace.end ?? [:]
     endedByItself = counters["clean"].map { $0 != 0 }
@@ -30,8 +65,8 @@ extension TraceInformation {
       Mark(generation: Generation(UInt32(index)), name: mark.name, time: trace.header.time(mark.time))
     }
     takeGaps(trace)
-    let last = counters["end"].map { Ticks(Int64(clamping: $0)) } ?? Self.latest(trace, newest)
-    end = trace.header.time(last)
+    let last = counters["end"].map { Ticks(Int64(clamping: $0)) } ?? Self.latest(trace, holes.newest)
+    end = max(trace.header.time(last), asOf ?? .start)
   }
 
   private mutating func takeGaps(_ trace: Trace) {

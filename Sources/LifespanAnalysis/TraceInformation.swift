@@ -145,6 +145,10 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   public var endedByItself: Bool?
   /// The program's exit status as wait reports it; nil when the recording does not say.
   public var exitStatus: Int?
+  /// Deaths of objects whose birth is not in the recording: in no row of any report.
+  public var unknownDeaths: UInt64 = 0
+  /// Ends that were not seen, as the events tell them: a recording without end has no counter of them.
+  public var endsNotSeenByEvents: UInt64 = 0
   /// Counters of the END chunk by name; empty without one.
   public var counters: [String: UInt64] = [:]
   /// The recording was paused at some time: births meanwhile are not in it.
@@ -169,5 +173,14 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   /// Events inside the recorder's own code, not recorded.
   public var suppressed: UInt64 { counters["suppressed"] ?? 0 }
   /// Objects whose end was not seen.
-  public var endsNotSeen: UInt64 { counters["ends_not_seen"] ?? 0 }
+  public var endsNotSeen: UInt64 { max(counters["ends_not_seen"] ?? 0, endsNotSeenByEvents) }
+  /// What a report may say of the capture: where ends were not seen the recorder did not see everything, whatever it says.
+  public var effectiveCapture: Capture { capture == .complete && endsNotSeen > 0 ? .partial : capture }
+  /// Blocks of malloc that are no Swift objects were recorded too.
+  public var recordsMalloc: Bool { info["malloc"] == "all" }
+
+  /// Whether retains and releases of a type's objects were recorded.
+  public func recordsReferenceCounts(of type: TypeIdentity) -> Bool {
+    type.kind.hasReferenceCount && (type.isTracked || info["refcounts"] == "all")
+  }
 }

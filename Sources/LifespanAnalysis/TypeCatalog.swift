@@ -76,7 +76,8 @@ public struct TypeCatalog: Sendable {
   /// The row of a type.
   func row(_ type: TypeID) -> Int? { rowOfType[type] }
 
-  /// Which rows the filter keeps. Throws where a pattern matches no type of the recording at all.
+  /// Which rows the filter keeps. Throws where a pattern, a module or a kind is that of no type of the recording at all:
+  /// a limit that looks at nothing must not hold by a slip of the keyboard.
   func selection(_ filter: TypeFilter) throws(QuestionError) -> [Bool] {
     for pattern in filter.include {
       let alone = TypeFilter(include: [pattern])
@@ -85,6 +86,28 @@ public struct TypeCatalog: Sendable {
         throw .unknownType(pattern, nearest: Nearest.names(to: pattern, among: names))
       }
     }
+    for module in filter.modules where !rows.contains(where: { $0.module == module }) {
+      let names = rows.lazy.map(\.module).filter { !$0.isEmpty }
+      throw .unknownModule(module, nearest: Nearest.names(to: module, among: names))
+    }
+    let missing = filter.kinds.filter { kind in !rows.contains { $0.kind == kind } }
+    if let missed = missing.first(where: ObjectKind.optional.contains) ?? missing.first,
+      missing.count == filter.kinds.count || ObjectKind.optional.contains(missed)
+    {
+      throw .unknownKind(missed, others: Set(rows.map(\.kind)).sorted())
+    }
     return rows.map { filter.keeps($0) }
+  }
+
+  /// Which of the selected rows the sums are of. Tokens are values and no memory of the heap: they are summed up only
+  /// where nothing else was asked for.
+  func summed(_ selected: [Bool], _ filter: TypeFilter) -> [Bool] {
+    if isOfTokens(selected, filter) { return selected }
+    return rows.indices.map { selected[$0] && rows[$0].kind != .token }
+  }
+
+  /// Whether the filter asks for tokens and nothing else.
+  func isOfTokens(_ selected: [Bool], _ filter: TypeFilter) -> Bool {
+    filter != TypeFilter() && rows.indices.allSatisfy { !selected[$0] || rows[$0].kind == .token }
   }
 }

@@ -10,18 +10,19 @@ struct Window {
 
   init(_ window: TimeWindow, _ analysis: Analysis) throws(QuestionError) {
     timeline = analysis.timeline
-    var from: Timeline.Cut?
-    var to: Timeline.Cut?
-    if let moment = window.from { from = try timeline.cut(moment, analysis.trace.header) }
-    if let moment = window.to { to = try timeline.cut(moment, analysis.trace.header) }
-    if let first = window.from, let second = window.to, let from, let to {
-      guard from.time < to.time || (from.mark.map { $0 < (to.mark ?? 0) } ?? false) else {
-        throw .emptyWindow(first, second)
-      }
+    let header = analysis.trace.header
+    if let first = window.from, let second = window.to {
+      let cuts = try timeline.cuts(first, second, header)
+      from = cuts.from
+      to = cuts.to
+    } else {
+      if let moment = window.from { from = try timeline.cut(moment, header) } else { from = nil }
+      if let moment = window.to { to = try timeline.cut(moment, header) } else { to = nil }
     }
-    self.from = from
-    self.to = to
   }
+
+  /// Which of its ends has a name that several marks have.
+  var ambiguities: [AmbiguousMark] { [from, to].compactMap { $0 }.compactMap(timeline.ambiguity) }
 
   /// The whole recording: nothing has to be looked at.
   var isWhole: Bool { from == nil && to == nil }

@@ -30,6 +30,13 @@ public struct ObjectKind: TraceIdentifier {
   /// `Allocations.Token`: values that are counted by a name.
   public static let token = ObjectKind(11)
 
+  /// Whether its objects are counted by references.
+  public var hasReferenceCount: Bool { ![.thread, .malloc, .vm, .token].contains(self) }
+  /// Whether they are objects of the Swift runtime.
+  public var isSwiftObject: Bool { hasReferenceCount }
+  /// Kinds that a recording holds only where it was asked for them.
+  public static let optional: [ObjectKind] = [.thread, .malloc, .vm]
+
   private static let names = [
     "unknown", "class", "closure", "box", "array", "dictionary", "set", "task", "thread", "malloc", "vm", "token",
   ]

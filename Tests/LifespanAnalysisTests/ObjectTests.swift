@@ -42,9 +42,12 @@ import Testing
       try analysis.answer(ObjectsQuestion(lifespan: lifespan)).objects.map { "@\($0.serial) \($0.state.rawValue)" }
     }
     #expect(try ask(.all) == ["@1 freed", "@2 deinitedMemoryKept", "@3 endNotSeen", "@4 living"])
-    #expect(try ask(.living) == ["@2 deinitedMemoryKept", "@4 living"])
+    #expect(try ask(.living) == ["@4 living"])
     #expect(try ask(.destroyed) == ["@1 freed", "@2 deinitedMemoryKept", "@3 endNotSeen"])
     #expect(living == SerialNumber(4))
+    let list = try analysis.answer(ObjectsQuestion())
+    #expect([list.count, list.keptCount] == [1, 1])
+    #expect(list.keptBytes == ByteCount(32))
     #expect(try analysis.answer(ObjectsQuestion()).objects.last?.age == 3000 + 1000)
   }
 
