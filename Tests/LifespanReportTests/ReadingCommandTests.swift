@@ -124,7 +124,11 @@ final class ReadingCommandTests: XCTestCase {
     XCTAssertEqual(growth.status, 1)
     XCTAssertEqual(try run("diff", "launched", "round", "--fail-on", "growth=80").status, 0)
     XCTAssertEqual(try run("diff", "launched", "round", "--fail-on", "growth=99%").status, 1)
-    XCTAssertEqual(try run("diff", "launched", "round", "--fail-on", "survivors").status, 1)
+    let survivors = try run("diff", "launched", "round", "--fail-on", "survivors")
+    XCTAssertEqual(survivors.stderr, "lifespan: new and living at round: 3 objects, over 0\n")
+    XCTAssertEqual(survivors.status, 1)
+    let percent = try run("diff", "0s", "round", "--fail-on", "growth=1%")
+    XCTAssertEqual(percent.stderr, "lifespan: the heap grew by 160 B from nothing, over 1%\n")
     let generation = try run("generations", "--fail-on", "growth=100")
     XCTAssertEqual(generation.stderr, "lifespan: generation round grew by 128 B, over 100 B\n")
     XCTAssertEqual(generation.status, 1)
@@ -134,7 +138,7 @@ final class ReadingCommandTests: XCTestCase {
     let folder = try folder()
     func run(_ words: String...) throws -> CommandRun { try CommandRun(["generations"] + words, in: folder) }
     let survivors = try run("--fail-on", "survivors=2")
-    XCTAssertEqual(survivors.stderr, "lifespan: of generation round 3 objects survived, over 2\n")
+    XCTAssertEqual(survivors.stderr, "lifespan: of generation round living at the end: 3 objects, over 2\n")
     XCTAssertEqual(survivors.status, 1)
     XCTAssertEqual(try run("--fail-on", "survivors=3").status, 0)
     // The first one holds 32 B, the second 128 B: four times as much. The first is no part of itself.
@@ -155,6 +159,11 @@ final class ReadingCommandTests: XCTestCase {
       ["diff", "lanched", "round"], "no mark 'lanched' in this recording; nearest: launched")
     try checkRefused(
       ["generations", "--generation", "rund"], "no generation 'rund' in this recording; nearest: round")
+    try checkRefused(
+      ["stats", "story.lifespan", "--module", "Ap"], "no type of module 'Ap' in this recording; nearest: App")
+    try checkRefused(
+      ["diff", "story.lifespan", "launched", "round", "--kind", "malloc"],
+      "kind malloc was not recorded in this trace; it has: class, closure, array")
     try checkRefused(["history", "@99"], "no object @99 in this recording, which has 8 births")
     try checkRefused(
       ["history", "0x500000001021"],
@@ -215,6 +224,11 @@ final class ReadingCommandTests: XCTestCase {
     try checkRefused(
       ["stats", "--json", "--format", "csv"], "--format does not take 'csv': expected json, as --json is given",
       status: 64)
+    try checkRefused(
+      ["diff", "story.lifespan", "launched"], "something is missing: expected TRACE FROM TO, and TO is missing",
+      status: 64)
+    try checkRefused(
+      ["stats", "--limit", "0"], "--limit does not take '0': expected a number of rows, at least 1", status: 64)
     try checkRefused(["diff", "launched"], "something is missing: expected [TRACE] FROM TO [options]", status: 64)
   }
 

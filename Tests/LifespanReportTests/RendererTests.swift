@@ -119,6 +119,100 @@ final class RendererTests: XCTestCase {
     check(report.render(options(limit: 1)), "stats-discarded.txt")
   }
 
+  func testKeptObjectsAndTokensAreSaidBesideTheSums() {
+    var statistics = Sample.statistics
+    statistics.total.keptCount = 3
+    statistics.total.keptBytes = ByteCount(120)
+    let token = Tally(persistentCount: 4, persistentBytes: ByteCount(4_000))
+    statistics.totalsByKind.append(.init(kind: .token, tally: token))
+    let text = StatisticsReport(statistics, subject: ReportSubject(Sample.information), names: Sample.names)
+      .render(options(columns: ["persistent_count", "type"]))
+    XCTAssertTrue(text.contains("       1,206  Swift objects\n           4  tokens\n-"), text)
+    XCTAssertFalse(text.contains("all heap"))
+    XCTAssertTrue(text.hasSuffix("\n3 deinited objects still hold 120 B (unowned references)\n"), text)
+    var information = Sample.information
+    information.info["malloc"] = "all"
+    let heap = StatisticsReport(statistics, subject: ReportSubject(information), names: Sample.names)
+      .render(options(columns: ["persistent_count", "type"]))
+    XCTAssertTrue(heap.contains("1,206  all heap\n       1,206  Swift objects\n           4  tokens\n"), heap)
+  }
+
+  func testTheFirstLinesSayWhatWasRecordedAndChecked() {
+    var information = Sample.information
+    information.options = "--record 'Leak.*' --check-unwind 7"
+    information.counters = ["stacks_checked": 5_009, "stacks_equal": 5_008, "ends_not_seen": 1]
+    information.unknownDeaths = 2
+    let subject = ReportSubject(
+      information, ambiguousMarks: [AmbiguousMark(name: "A", count: 2, time: TraceTime(1_200_000_000))])
+    XCTAssertEqual(
+      Preface.notes(subject),
+      [
+        "capture: partial: 1 object ended unseen, in memory that was used again: until then it counts as living",
+        "recorded: --record 'Leak.*'",
+        "2 objects died whose birth is not in the recording: they are in no count",
+        "1 of 5,009 checked stacks differs from libunwind's",
+        "2 marks are called 'A': the one set at 1.200 s is meant here",
+      ])
+    let report = StatisticsReport(Sample.statistics, subject: subject, names: Sample.names)
+    XCTAssertTrue(report.render(options()).contains(" lost\nstacks checked against libunwind: 5,009, equal 5,008\n"))
+    XCTAssertTrue(report.render(options(.json)).contains(#""capture":"partial""#))
+  }
+
+  func testLostEventsSayWhichNumbersTheyMake() {
+    func note(_ lost: TraceInformation.Lost) -> String {
+      var information = Sample.information
+      information.lost = lost
+      return Preface.notes(ReportSubject(information)).joined()
+    }
+    XCTAssertEqual(
+      note(.init(deaths: 2)),
+      "2 events were lost (0 births, 2 deaths, 0 others): living counts may be too large by the deaths")
+    XCTAssertEqual(
+      note(.init(births: 1)), "1 event was lost (1 birth, 0 deaths, 0 others): totals may be too small by the births")
+    XCTAssertEqual(
+      note(.init(others: 1)), "1 event was lost (0 births, 0 deaths, 1 other): histories may have holes")
+  }
+
+  func testARowlessTableSaysWhyOnlyWhereThereIsNothing() {
+    var nothing = Sample.statistics
+    nothing.rows = []
+    nothing.totalsByKind = []
+    func text(_ statistics: Statistics, isFiltered: Bool = false) -> String {
+      StatisticsReport(
+        statistics, subject: ReportSubject(Sample.information), names: Sample.names, isFiltered: isFiltered
+      ).render(options(limit: isFiltered ? nil : 0))
+    }
+    XCTAssertTrue(text(nothing).hasSuffix("nothing was recorded\n"))
+    XCTAssertTrue(text(nothing, isFiltered: true).hasSuffix("no type passes the filters\n"))
+    XCTAssertTrue(text(Sample.statistics).hasSuffix("objects\n… 4 more types (--limit)\n"))
+    var dead = Sample.statistics
+    dead.rows = []
+    XCTAssertTrue(text(dead).hasSuffix("nothing lives (--lifespan all shows what was made)\n"))
+  }
+
+  func testRetainsOfAllTypesAreRecordedWhereTheRecordingSaysSo() {
+    var history = Sample.history
+    history.object.type.isTracked = false
+    var information = Sample.information
+    func text(_ format: ReportFormat) -> String {
+      HistoryReport(history, subject: ReportSubject(information), names: Sample.names).render(options(format))
+    }
+    XCTAssertTrue(text(.table).contains("were not recorded"))
+    XCTAssertTrue(text(.json).contains(#""refcounts_recorded":false"#))
+    information.info["refcounts"] = "all"
+    XCTAssertFalse(text(.table).contains("were not recorded"))
+    XCTAssertTrue(text(.json).contains(#""refcounts_recorded":true"#))
+  }
+
+  func testACutRecordingSaysToWhenAgesCount() {
+    let report = ObjectsReport(Sample.objects, subject: ReportSubject(Sample.unfinished), names: Sample.names)
+    XCTAssertTrue(
+      report.render(options()).contains("\nthe recording was cut: ages count to its last event, at 12.400 s\n"))
+    let running = ObjectsReport(
+      Sample.objects, subject: ReportSubject(Sample.unfinished, isRunning: true), names: Sample.names)
+    XCTAssertFalse(running.render(options()).contains("was cut"))
+  }
+
   func testColourTouchesHeadingsSummariesAndNotesOnly() {
     var coloured = options(limit: 1)
     coloured.style = TextStyle(usesColor: true)

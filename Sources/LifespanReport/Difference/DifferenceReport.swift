@@ -55,7 +55,11 @@ public struct DifferenceReport {
       "from \(MomentText.of(difference.from).printable) to \(MomentText.of(difference.to).printable): new = born between and living, "
         + "dead = died between, transient = both", at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
-    if shown.rows.isEmpty { lines.append("no type passes the filters") }
+    if isFiltered || !all.rows.isEmpty {
+      lines += Footnotes.empty(shown: places.count, of: all.rows.count, isFiltered: isFiltered, nothingAtAll: true)
+    } else {
+      lines.append("nothing was made or destroyed between them, and nothing lived through")
+    }
     lines += options.rest(of: all.rows.count, shown: places.count, "type")
     lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
@@ -63,7 +67,10 @@ public struct DifferenceReport {
 
   private func grid() -> Grid {
     var grid = Grid(columns: Self.columns)
-    grid.summary = [cells(difference.total, "", "", isFiltered ? "all of these" : "all heap")]
+    grid.summary = [cells(difference.total, "", "", SummaryWord.all(isFiltered: isFiltered, information))]
+    if let tokens = difference.tokens {
+      grid.summary.append(cells(tokens, "", "", SummaryWord.tokens))
+    }
     grid.rows = difference.rows.map { row in
       cells(row.change, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))
     }

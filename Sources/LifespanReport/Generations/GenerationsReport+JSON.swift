@@ -36,6 +36,7 @@ extension GenerationsReport {
       "persistent_count": .integer(Int64(growth.persistentCount)),
       "transient_count": .integer(Int64(growth.transientCount)),
       "transient_bytes": .integer(growth.transientBytes.rawValue),
+      "kept_count": .integer(Int64(growth.keptCount)), "kept_bytes": .integer(growth.keptBytes.rawValue),
       "rows": .array(
         growth.rows.map { row in
           .object(
@@ -45,6 +46,7 @@ extension GenerationsReport {
                 "persistent_bytes": .integer(row.persistentBytes.rawValue),
                 "transient_count": .integer(Int64(row.transientCount)),
                 "transient_bytes": .integer(row.transientBytes.rawValue),
+                "kept_count": .integer(Int64(row.keptCount)), "kept_bytes": .integer(row.keptBytes.rawValue),
               ]).members)
         }),
     ])

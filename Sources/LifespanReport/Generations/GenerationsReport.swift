@@ -79,11 +79,9 @@ public struct GenerationsReport {
     lines.insert(looked, at: lines.count - 1)
     lines += shown.tableLines(style: options.style)
     if let chosen {
-      if shown.rows.isEmpty {
-        let isUsual = generations.lifespan == .living
-        lines.append(isUsual ? "nothing of this generation is left" : "no type passes the filters")
-      }
+      if chosen.rows.isEmpty { lines.append(nothing) }
       lines += options.rest(of: total, shown: shown.rows.count, "type")
+      lines += Footnotes.kept(chosen.keptCount, chosen.keptBytes)
       if let objects, objects.count > 0 {
         lines.append("")
         lines += StackGroupsText.lines(objects, names, options)
@@ -92,11 +90,21 @@ public struct GenerationsReport {
       }
     } else {
       lines += options.rest(of: total, shown: shown.rows.count, "generation")
+      let all = generations.closed + [generations.open]
+      lines += Footnotes.kept(all.reduce(0) { $0 &+ $1.keptCount }, all.reduce(.zero) { $0 + $1.keptBytes })
       if generations.closed.isEmpty {
         lines += ["", "no mark was set: everything is in the open generation (lifespan mark, --mark-at TIME)"]
       }
     }
     return lines + Preface.closing(names, style: options.style)
+  }
+
+  private var nothing: String {
+    switch generations.lifespan {
+    case .living: return "nothing of this generation is left"
+    case .destroyed: return "nothing of this generation is gone"
+    case .all: return isFiltered ? "no type passes the filters" : "nothing was made in this generation"
+    }
   }
 
   private var looked: String {
@@ -132,21 +140,22 @@ public struct GenerationsReport {
 
   private func grid(_ growth: Generations.Growth) -> Grid {
     var grid = Grid(columns: Self.rowColumns)
-    let blank = Cell.word("")
-    grid.summary = [
-      [
-        .count(growth.persistentCount), .bytes(growth.growthBytes.rawValue), .count(growth.transientCount),
-        .bytes(growth.transientBytes.rawValue), blank, blank,
-        .word(isFiltered ? "all of these" : "all heap"),
-      ]
-    ]
+    let all = Tally(
+      persistentCount: growth.persistentCount, persistentBytes: growth.growthBytes,
+      transientCount: growth.transientCount, transientBytes: growth.transientBytes, keptCount: growth.keptCount,
+      keptBytes: growth.keptBytes)
+    grid.summary = [cells(all, "", "", SummaryWord.all(isFiltered: isFiltered, information))]
+    if let tokens = growth.tokens { grid.summary.append(cells(tokens, "", "", SummaryWord.tokens)) }
     grid.rows = growth.rows.map { row in
-      [
-        .count(row.persistentCount), .bytes(row.persistentBytes.rawValue), .count(row.transientCount),
-        .bytes(row.transientBytes.rawValue), .word(row.type.kind.description), .word(names.module(of: row.type)),
-        .word(names.name(of: row.type)),
-      ]
+      cells(row.tally, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))
     }
     return grid
+  }
+
+  private func cells(_ tally: Tally, _ kind: String, _ module: String, _ type: String) -> [Cell] {
+    [
+      .count(tally.persistentCount), .bytes(tally.persistentBytes.rawValue), .count(tally.transientCount),
+      .bytes(tally.transientBytes.rawValue), .word(kind), .word(module), .word(type),
+    ]
   }
 }

@@ -25,13 +25,15 @@ public struct HistoryReport {
     for event in events { lines += text(event, style: options.style) }
     if history.events.isEmpty { lines.append("no event lies within the time looked at") }
     lines += options.rest(of: history.events.count, shown: events.count, "event")
-    if !history.object.type.isTracked {
+    let type = history.object.type
+    if type.kind.hasReferenceCount, !information.recordsReferenceCounts(of: type) {
       lines.append("retains and releases of this type were not recorded (record --events refcounts)")
     }
     if !history.others.isEmpty {
       let serials = history.others.map { "@\($0.serial)" }.joined(separator: " ")
       lines.append("other objects that lay at this address: \(serials)")
     }
+    if history.object.died == nil { lines += Footnotes.ages(subject) }
     lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }
@@ -89,7 +91,7 @@ public struct HistoryReport {
     members +=
       JSONValue.pairs([
         "object": .object(ObjectsJSON.members(history.object, information, names)),
-        "refcounts_recorded": .bool(history.object.type.isTracked),
+        "refcounts_recorded": .bool(information.recordsReferenceCounts(of: history.object.type)),
         "history": .array(events.map(value)),
         "others": .array(history.others.map { .unsigned($0.serial.rawValue) }),
       ]).members

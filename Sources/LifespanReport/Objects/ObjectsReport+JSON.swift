@@ -16,7 +16,10 @@ enum ObjectsJSON {
   static func parts(
     _ list: ObjectList, _ places: [Int], _ information: TraceInformation, _ names: ReportNames
   ) -> [JSONDocument.Part] {
-    let sums = JSONValue.pairs(["count": .integer(Int64(list.count)), "bytes": .integer(list.bytes.rawValue)])
+    let sums = JSONValue.pairs([
+      "count": .integer(Int64(list.count)), "bytes": .integer(list.bytes.rawValue),
+      "kept_count": .integer(Int64(list.keptCount)), "kept_bytes": .integer(list.keptBytes.rawValue),
+    ])
     return [
       .members(sums.members),
       .list(key: "objects", count: places.count) { .object(members(list.objects[places[$0]], information, names)) },

@@ -8,9 +8,12 @@ public struct ObjectsReport {
   let subject: ReportSubject
   var information: TraceInformation { subject.information }
   let names: ReportNames
+  /// A filter left only some objects.
+  let isFiltered: Bool
 
   /// A report of an answer.
-  public init(_ list: ObjectList, subject: ReportSubject, names: ReportNames) {
+  public init(_ list: ObjectList, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false) {
+    self.isFiltered = isFiltered
     self.list = list
     self.subject = subject
     self.names = names
@@ -33,7 +36,12 @@ public struct ObjectsReport {
   /// Keys that `--columns` and `--sort` take.
   public static let columnKeys = columns.map(\.key)
 
-  static let usualColumns = ["serial", "address", "size", "born_ns", "age_ns", "died_ns", "allocated_by", "type"]
+  /// Their state only where it tells some of them from others.
+  private static func usualColumns(_ objects: [ObjectRecord]) -> [String] {
+    let isMixed = objects.contains { $0.state != objects[0].state }
+    return ["serial", "address", "size", "born_ns", "age_ns", "died_ns"] + (isMixed ? ["state"] : [])
+      + ["allocated_by", "type"]
+  }
 
   /// The whole report, ending with a newline. Objects beyond the list's own limit are counted, not listed.
   public func render(_ options: ReportOptions) -> String {
@@ -62,17 +70,19 @@ public struct ObjectsReport {
   }
 
   private func text(_ places: [Int], _ options: ReportOptions) -> String {
-    let shown = grid(places.map { list.objects[$0] }).selecting(options.columns ?? Self.usualColumns)
+    let objects = places.map { list.objects[$0] }
+    let shown = grid(objects).selecting(options.columns ?? Self.usualColumns(objects))
     if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
       "\(Units.things(list.count, "object")), \(Units.bytes(list.bytes.rawValue))", at: lines.count - 1)
     if shown.rows.isEmpty {
-      lines.append("no object passes the filters")
+      if list.count == 0 { lines.append(isFiltered ? "no object passes the filters" : "there is no such object") }
     } else {
       lines += shown.tableLines(style: options.style)
     }
     lines += options.rest(of: list.count, shown: places.count, "object")
+    lines += Footnotes.kept(list.keptCount, list.keptBytes) + Footnotes.ages(subject)
     lines += Preface.closing(names, style: options.style)
     return lines.joined(separator: "\n") + "\n"
   }
@@ -100,7 +110,7 @@ public struct ObjectsReport {
     case "born_ns": .moment(object.born.rawValue)
     case "age_ns": .moment(object.age)
     case "died_ns": .moment(object.died?.rawValue)
-    case "state": .word(ObjectsText.state(object.state))
+    case "state": .word(ObjectsText.word(object.state))
     case "thread": .count(Int64(object.thread.rawValue))
     case "generation": .word(GenerationNames.name(of: object.generation, in: information) ?? "(open)")
     case "allocated_by": .word(names.allocator(of: object.stack)?.function ?? "-")
@@ -111,6 +121,11 @@ public struct ObjectsReport {
 
 /// Words for objects.
 enum ObjectsText {
+  /// In a column.
+  static func word(_ state: ObjectRecord.State) -> String {
+    state == .deinitedMemoryKept ? "deinited" : Self.state(state)
+  }
+
   static func state(_ state: ObjectRecord.State) -> String {
     switch state {
     case .living: return "living"

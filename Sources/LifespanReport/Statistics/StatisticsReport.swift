@@ -60,11 +60,11 @@ public struct StatisticsReport {
     var lines = Preface.lines(subject, style: options.style)
     if let scope { lines.insert(scope, at: lines.count - 1) }
     lines += shown.tableLines(style: options.style)
-    if shown.rows.isEmpty { lines.append("no type passes the filters") }
+    lines += Footnotes.empty(
+      shown: shown.rows.count, of: total, isFiltered: isFiltered || statistics.window != .whole,
+      nothingAtAll: statistics.totalsByKind.isEmpty, lifespan: statistics.lifespan)
     lines += options.rest(of: total, shown: shown.rows.count, "type")
-    if statistics.unknownDeaths > 0 {
-      lines.append("\(Units.things(statistics.unknownDeaths, "object")) died whose birth is not in the recording")
-    }
+    lines += Footnotes.kept(statistics.total.keptCount, statistics.total.keptBytes)
     return lines + Preface.closing(names, style: options.style)
   }
 
@@ -83,8 +83,7 @@ public struct StatisticsReport {
 
   private func grid() -> Grid {
     var grid = Grid(columns: Self.columns)
-    grid.summary = [cells(statistics.total, kind: "", module: "", type: isFiltered ? "all of these" : "all heap")]
-    if !isFiltered { grid.summary.append(cells(swiftObjects, kind: "", module: "", type: "Swift objects")) }
+    grid.summary = summary.map { cells($0.tally, kind: "", module: "", type: $0.word) }
     grid.rows = statistics.rows.map { row in
       cells(
         row.tally, kind: row.type.kind.description, module: names.module(of: row.type), type: names.name(of: row.type))
@@ -92,11 +91,21 @@ public struct StatisticsReport {
     return grid
   }
 
-  private var swiftObjects: Tally {
-    let others: Set<ObjectKind> = [.malloc, .vm, .thread, .token]
-    return statistics.totalsByKind.reduce(into: Tally()) { sum, total in
-      if !others.contains(total.kind) { sum += total.tally }
+  private var summary: [(word: String, tally: Tally)] {
+    let tokens = statistics.totalsByKind.filter { $0.kind == .token }.map { (SummaryWord.tokens, $0.tally) }
+    let all = (SummaryWord.all(isFiltered: isFiltered, information), statistics.total)
+    if isFiltered {
+      // Of tokens alone their sum is the sum.
+      return [all] + (statistics.totalsByKind.contains { $0.kind != .token } ? tokens : [])
     }
+    let swift = (SummaryWord.swiftObjects, swiftObjects)
+    return (information.recordsMalloc ? [all, swift] : [swift]) + tokens
+  }
+
+  private var swiftObjects: Tally {
+    let others = statistics.totalsByKind.contains { !$0.kind.isSwiftObject && $0.kind != .token }
+    guard others else { return statistics.total }
+    return statistics.totalsByKind.reduce(into: Tally()) { if $1.kind.isSwiftObject { $0 += $1.tally } }
   }
 
   private func cells(_ tally: Tally, kind: String, module: String, type: String) -> [Cell] {

@@ -10,9 +10,15 @@ public struct ReportSubject: Sendable {
   public var isRunning: Bool
   /// Objects that died and were discarded while recording: counted, but not to be listed.
   public var discarded: UInt64
+  /// Names in the question that several marks have.
+  public var ambiguousMarks: [AmbiguousMark]
 
   /// A recording, finished and whole unless said otherwise.
-  public init(_ information: TraceInformation, isRunning: Bool = false, discarded: UInt64 = 0) {
+  public init(
+    _ information: TraceInformation, isRunning: Bool = false, discarded: UInt64 = 0,
+    ambiguousMarks: [AmbiguousMark] = []
+  ) {
+    self.ambiguousMarks = ambiguousMarks
     self.information = information
     self.isRunning = isRunning
     self.discarded = discarded
@@ -21,42 +27,17 @@ public struct ReportSubject: Sendable {
 
 /// The first lines of a report, and the same facts for JSON.
 public enum Preface {
-  /// Everything that makes the numbers less than complete, one sentence each, the worst first.
-  public static func notes(_ subject: ReportSubject) -> [String] {
+  /// The notes, then one line that says which recording this is, then what was checked of it.
+  static func lines(_ subject: ReportSubject, style: TextStyle) -> [String] {
     let information = subject.information
-    var notes: [String] = []
-    if information.capture != .complete {
-      let word = information.capture == .none ? "not said by the recorder" : information.capture.rawValue
-      let reason = information.captureReason
-      notes.append("capture: \(word)" + (reason.isEmpty ? "" : ": \(reason)"))
-    }
-    if information.lost.total > 0 { notes.append(lost(information)) }
-    let ending = information.ending.sentence
-    // A file that is being written has no end yet; that is no fault of it.
-    if !ending.isEmpty, !subject.isRunning { notes.append("trace: " + ending) }
-    if information.wasPaused { notes.append("paused: objects born while recording was off are not in it") }
-    if information.olderEventsDropped > 0 {
-      notes.append("older events of kept objects are not in this file: \(Units.count(information.olderEventsDropped))")
-    }
-    if subject.discarded > 0 {
-      notes.append(
-        "\(Units.things(subject.discarded, "object")) that died \(was(subject.discarded)) discarded while recording: "
-          + "counted by type, not listed, without history")
-    }
-    if information.endsNotSeen > 0 {
-      notes.append(
-        "\(Units.things(information.endsNotSeen, "object")) ended without being seen, in memory that was used again")
-    }
-    if information.stacksFull > 0 {
-      let stacks = information.stacksFull
-      notes.append("\(Units.things(stacks, "stack")) \(was(stacks)) not kept: the table of stacks was full")
-    }
-    return notes
+    let checked = checkedStacks(information.stacksChecked, equal: information.stacksEqual)
+    return notes(subject).flatMap { style.warning($0) } + [headline(subject)] + [checked].compactMap { $0 } + [""]
   }
 
-  /// The notes, then one line that says which recording this is.
-  static func lines(_ subject: ReportSubject, style: TextStyle) -> [String] {
-    notes(subject).flatMap { style.warning($0) } + [headline(subject), ""]
+  /// What `record --check-unwind` found; nil where nothing was checked.
+  public static func checkedStacks(_ checked: UInt64, equal: UInt64) -> String? {
+    guard checked > 0 else { return nil }
+    return "stacks checked against libunwind: \(Units.count(checked)), equal \(Units.count(equal))"
   }
 
   /// `App (pid 7): 12.400 s, 1,204,331 events, 0 lost`.
@@ -97,7 +78,7 @@ public enum Preface {
   static func jsonHead(_ subject: ReportSubject) -> [JSONValue.Member] {
     let information = subject.information
     return JSONValue.pairs([
-      "format": .integer(1), "capture": .string(information.capture.rawValue),
+      "format": .integer(1), "capture": .string(information.effectiveCapture.rawValue),
       "program": .string(programName(information)), "pid": .unsigned(UInt64(information.pid)),
       "started_at": .string(information.startedAt),
     ]).members
@@ -109,22 +90,11 @@ public enum Preface {
     return JSONValue.pairs([
       "events": .pairs([
         "recorded": .unsigned(information.eventsRecorded), "lost": .unsigned(information.lost.total),
+        "lost_births": .unsigned(information.lost.births), "lost_deaths": .unsigned(information.lost.deaths),
+        "unknown_deaths": .unsigned(information.unknownDeaths), "ends_not_seen": .unsigned(information.endsNotSeen),
       ]),
       "end_ns": .integer(information.end.rawValue), "running": .bool(subject.isRunning),
       "notes": .array(notes(subject).map { .string($0) }),
     ]).members
-  }
-
-  private static func was(_ number: UInt64) -> String { number == 1 ? "was" : "were" }
-
-  private static func lost(_ information: TraceInformation) -> String {
-    let lost = information.lost
-    var text = "\(Units.things(lost.total, "event")) \(was(lost.total)) lost (\(Units.things(lost.births, "birth")), "
-    text += "\(Units.things(lost.deaths, "death")), \(Units.things(lost.others, "other"))): "
-    text += "the numbers below are too small"
-    guard let first = information.gaps.map(\.from).min(), let last = information.gaps.map(\.to).max() else {
-      return text
-    }
-    return text + "; between \(Units.seconds(first.rawValue)) and \(Units.seconds(last.rawValue))"
   }
 }

@@ -1,0 +1,131 @@
+// What makes the numbers of a report less than complete, or other than a reader would think: the sentences before its first
+// row, the `notes` of a document.
+import LifespanAnalysis
+import LifespanTrace
+
+extension Preface {
+  /// One sentence each, the worst first.
+  public static func notes(_ subject: ReportSubject) -> [String] {
+    let information = subject.information
+    var notes = capture(information)
+    if information.lost.total > 0 { notes.append(lost(information)) }
+    if information.capture != .complete { notes += unseen(information) }
+    let ending = information.ending.sentence
+    // A file that is being written has no end yet; that is no fault of it.
+    if !ending.isEmpty, !subject.isRunning { notes.append("trace: " + ending) }
+    if let types = information.recordedTypes { notes.append("recorded: " + types) }
+    if information.wasPaused { notes.append("paused: objects born while recording was off are not in it") }
+    if information.olderEventsDropped > 0 {
+      notes.append("older events of kept objects are not in this file: \(Units.count(information.olderEventsDropped))")
+    }
+    notes += counts(subject)
+    notes += subject.ambiguousMarks.map { mark in
+      "\(Units.count(mark.count)) marks are called '\(mark.name.printable)': the one set at \(Units.seconds(mark.time.rawValue)) "
+        + "is meant here"
+    }
+    return notes
+  }
+
+  private static func capture(_ information: TraceInformation) -> [String] {
+    guard information.capture == .complete else {
+      let word = information.capture == .none ? "not said by the recorder" : information.capture.rawValue
+      let reason = information.captureReason
+      return ["capture: \(word)" + (reason.isEmpty ? "" : ": \(reason)")]
+    }
+    return unseen(information).map { "capture: \(information.effectiveCapture.rawValue): \($0)" }
+  }
+
+  private static func unseen(_ information: TraceInformation) -> [String] {
+    let count = information.endsNotSeen
+    guard count > 0 else { return [] }
+    return [
+      "\(Units.things(count, "object")) ended unseen, in memory that was used again: until then "
+        + "\(count == 1 ? "it counts" : "they count") as living"
+    ]
+  }
+
+  private static func counts(_ subject: ReportSubject) -> [String] {
+    let information = subject.information
+    var notes: [String] = []
+    let unknown = information.unknownDeaths
+    if unknown > 0 {
+      notes.append(
+        "\(Units.things(unknown, "object")) died whose birth is not in the recording: \(unknown == 1 ? "it is" : "they are") "
+          + "in no count")
+    }
+    let discarded = subject.discarded
+    if discarded > 0 {
+      notes.append(
+        "\(Units.things(discarded, "object")) that died \(was(discarded)) discarded while recording: "
+          + "counted by type, not listed, without history")
+    }
+    let stacks = information.stacksFull
+    if stacks > 0 {
+      notes.append("\(Units.things(stacks, "stack")) \(was(stacks)) not kept: the table of stacks was full")
+    }
+    let differing = information.stacksChecked &- min(information.stacksEqual, information.stacksChecked)
+    if differing > 0 {
+      notes.append(
+        "\(Units.count(differing)) of \(Units.things(information.stacksChecked, "checked stack")) "
+          + "\(differing == 1 ? "differs" : "differ") from libunwind's")
+    }
+    return notes
+  }
+
+  private static func was(_ number: UInt64) -> String { number == 1 ? "was" : "were" }
+
+  private static func lost(_ information: TraceInformation) -> String {
+    let lost = information.lost
+    var text = "\(Units.things(lost.total, "event")) \(was(lost.total)) lost (\(Units.things(lost.births, "birth")), "
+    text += "\(Units.things(lost.deaths, "death")), \(Units.things(lost.others, "other"))): "
+    var effects: [String] = []
+    if lost.births > 0 { effects.append("totals may be too small by the births") }
+    if lost.deaths > 0 { effects.append("living counts may be too large by the deaths") }
+    text += effects.isEmpty ? "histories may have holes" : effects.joined(separator: ", ")
+    guard let first = information.gaps.map(\.from).min(), let last = information.gaps.map(\.to).max() else {
+      return text
+    }
+    return text + "; between \(Units.seconds(first.rawValue)) and \(Units.seconds(last.rawValue))"
+  }
+}
+
+/// Lines below a table.
+enum Footnotes {
+  /// Objects that were deinitialised and whose memory is still there.
+  static func kept(_ count: Int, _ bytes: ByteCount) -> [String] {
+    guard count > 0 else { return [] }
+    let verb = count == 1 ? "holds" : "hold"
+    return [
+      "\(Units.things(count, "deinited object")) still \(verb) \(Units.bytes(bytes.rawValue)) (unowned references)"
+    ]
+  }
+
+  /// Ages in a recording without an end: nobody knows for how long its objects lived on.
+  static func ages(_ subject: ReportSubject) -> [String] {
+    guard subject.information.isCut, !subject.isRunning else { return [] }
+    return [
+      "the recording was cut: ages count to its last event, at \(Units.seconds(subject.information.end.rawValue))"
+    ]
+  }
+
+  /// Why a table has no rows; `total` of the rows that a limit may have cut. Empty where it has some.
+  static func empty(
+    shown: Int, of total: Int, isFiltered: Bool, nothingAtAll: Bool, lifespan: LifespanFilter = .all
+  ) -> [String] {
+    guard shown == 0, total == 0 else { return [] }
+    if isFiltered { return ["no type passes the filters"] }
+    if nothingAtAll { return ["nothing was recorded"] }
+    return [lifespan == .living ? "nothing lives (--lifespan all shows what was made)" : "nothing was destroyed"]
+  }
+}
+
+/// The words of summary rows.
+enum SummaryWord {
+  static let tokens = "tokens"
+  static let swiftObjects = "Swift objects"
+
+  /// The sum of everything: a recording without the blocks of malloc has nothing but Swift objects.
+  static func all(isFiltered: Bool, _ information: TraceInformation) -> String {
+    isFiltered ? "all of these" : information.recordsMalloc ? "all heap" : swiftObjects
+  }
+}
