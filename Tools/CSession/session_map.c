@@ -67,6 +67,11 @@ void session_map_reason(const struct lifespan_map *map, char *room, size_t lengt
   room[most - 1] = 0;
 }
 
+uint64_t session_map_checked(const struct lifespan_map *map, uint64_t *equal) {
+  *equal = atomic_load_explicit(&map->stacks_equal, memory_order_relaxed);
+  return atomic_load_explicit(&map->stacks_checked, memory_order_relaxed);
+}
+
 void session_map_leave(struct lifespan_map *map) {
   atomic_store_explicit(&map->consumer_alive, 0, memory_order_release);
 }

@@ -31,20 +31,34 @@ enum DiffCommand {
     let limits = try FailOn.parse(arguments, offers: offers)
     let typed = arguments.operands.count == 3 ? arguments.operands.first : nil
     let moments = arguments.operands.suffix(2).map { $0 }
+    if typed == nil { try checkMoments(moments[0], options.laterMarks) }
     let recording = try OpenedRecording(typed, laterMarks: options.laterMarks)
+    let window = TimeWindow(from: try recording.moment(moments[0]), to: try recording.moment(moments[1]))
     let difference = try recording.analysis.answer(
       DifferenceQuestion(
-        from: try recording.moment(moments[0]), to: try recording.moment(moments[1]), types: options.types))
+        from: window.from ?? .time(.start), to: window.to ?? .time(.start), types: options.types))
+    let subject = try recording.subject(window)
     let report = DifferenceReport(
-      difference, subject: try recording.subject(), names: recording.names,
-      isFiltered: options.isFiltered)
-    try recording.print(report.render(options.report), options.report)
-    return FailOn.conclude(limits.compactMap { verdict($0, difference.total) })
+      difference, subject: subject, names: recording.names, isFiltered: options.isFiltered)
+    recording.print(report.render(options.report), options.report, subject)
+    return FailOn.conclude(limits.compactMap { verdict($0, difference, to: moments[1]) })
   }
 
-  private static func verdict(_ limit: FailOn, _ total: Difference.Change) -> String? {
-    limit.verdict(
+  /// Of two words the first may be a TRACE, with TO forgotten; unless it is a mark of the newest trace.
+  private static func checkMoments(_ first: String, _ laterMarks: [LaterMark]) throws {
+    guard ValueParser.count(first) != nil || TraceOperand.isFile(first) else { return }
+    let newest = try? OpenedRecording(nil, laterMarks: laterMarks).analysis.information()
+    if newest?.marks.contains(where: { $0.name == first }) == true { return }
+    throw UsageError.missingOperand("TRACE FROM TO, and TO is missing")
+  }
+
+  /// Tokens are no bytes of the heap, but they survive as objects do.
+  private static func verdict(_ limit: FailOn, _ difference: Difference, to: String) -> String? {
+    let total = difference.total
+    return limit.verdict(
       growth: (total.new.bytes - total.dead.bytes).rawValue,
-      before: (total.survived.bytes + total.dead.bytes).rawValue, survivors: total.new.count, of: "the heap")
+      before: (total.survived.bytes + total.dead.bytes).rawValue,
+      survivors: total.new.count + (difference.tokens?.new.count ?? 0),
+      of: "the heap", survived: "new and living at \(to)")
   }
 }

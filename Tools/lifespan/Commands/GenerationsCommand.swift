@@ -50,10 +50,11 @@ enum GenerationsCommand {
           types: options.types, lifespan: options.lifespan, generation: chosen.name,
           window: Self.window(window, chosen, generations)))
     }
+    let subject = try recording.subject(window, generation: one)
     let report = GenerationsReport(
-      generations, chosen: chosen, objects: objects, subject: try recording.subject(), names: recording.names,
+      generations, chosen: chosen, objects: objects, subject: subject, names: recording.names,
       isFiltered: options.isFiltered)
-    try recording.print(report.render(options.report), options.report)
+    recording.print(report.render(options.report), options.report, subject)
     return FailOn.conclude(verdicts(limits, generations, chosen))
   }
 
@@ -62,12 +63,14 @@ enum GenerationsCommand {
     _ limits: [FailOn], _ generations: Generations, _ chosen: Generations.Growth?
   ) -> [String] {
     let first = generations.closed.first
+    let when = generations.atMark ? "when its mark was set" : "at the end"
     return (chosen.map { [$0] } ?? generations.closed).flatMap { growth in
       limits.compactMap { limit in
         limit.verdict(
           growth: growth.growthBytes.rawValue,
           before: growth.generation == first?.generation ? nil : first?.growthBytes.rawValue,
-          survivors: growth.persistentCount, of: "generation \(growth.name)")
+          survivors: growth.survivors,
+          of: "generation \(growth.name)", survived: "of generation \(growth.name) living \(when)")
       }
     }
   }

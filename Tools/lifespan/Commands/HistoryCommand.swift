@@ -27,9 +27,11 @@ enum HistoryCommand {
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
     let selector = try Self.selector(arguments.operands.last ?? "")
     let recording = try OpenedRecording(typed, laterMarks: options.laterMarks)
-    let history = try recording.analysis.history(of: selector, window: try recording.window(arguments))
-    let report = HistoryReport(history, subject: try recording.subject(), names: recording.names)
-    try recording.print(report.render(options.report), options.report)
+    let window = try recording.window(arguments)
+    let history = try recording.analysis.history(of: selector, window: window)
+    let subject = try recording.subject(window)
+    let report = HistoryReport(history, subject: subject, names: recording.names)
+    recording.print(report.render(options.report), options.report, subject)
     return .success
   }
 

@@ -28,13 +28,17 @@ enum ObjectsCommand {
     let isForReading = options.report.format == .table || options.report.format == .markdown
     if options.report.limit == nil, isForReading { options.report.limit = usualLimit }
     let recording = try OpenedRecording(arguments.operands.first, laterMarks: options.laterMarks)
+    let window = try recording.window(arguments)
     let list = try recording.analysis.answer(
       ObjectsQuestion(
-        types: options.types, lifespan: options.lifespan, window: try recording.window(arguments),
+        types: options.types, lifespan: options.lifespan, window: window,
         // Another order than that of births needs them all.
         limit: options.report.sort == nil ? options.report.limit : nil))
-    let report = ObjectsReport(list, subject: try recording.subject(), names: recording.names)
-    try recording.print("", options.report)
+    let subject = try recording.subject(window)
+    let report = ObjectsReport(
+      list, subject: subject, names: recording.names,
+      isFiltered: options.isFiltered || window != .whole)
+    recording.print("", options.report, subject)
     report.write(options.report) { StandardStreams.printText($0) }
     return .success
   }

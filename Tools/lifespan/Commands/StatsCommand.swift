@@ -18,14 +18,16 @@ enum StatsCommand {
     let options = try ReadingOptions(arguments, columnKeys: StatisticsReport.columnKeys)
     let recording = try OpenedRecording(arguments.operands.first, laterMarks: options.laterMarks)
     let wanted = (options.report.columns ?? []) + [options.report.sort].compactMap { $0 }
+    let window = try recording.window(arguments)
     let statistics = try recording.analysis.answer(
       StatisticsQuestion(
-        lifespan: options.lifespan, types: options.types, window: try recording.window(arguments),
+        lifespan: options.lifespan, types: options.types, window: window,
         countsTemporary: wanted.contains("temporary_count")))
+    let subject = try recording.subject(window)
     let report = StatisticsReport(
-      statistics, subject: try recording.subject(), names: recording.names,
+      statistics, subject: subject, names: recording.names,
       isFiltered: options.isFiltered)
-    try recording.print(report.render(options.report), options.report)
+    recording.print(report.render(options.report), options.report, subject)
     return .success
   }
 }

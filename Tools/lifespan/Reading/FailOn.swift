@@ -49,15 +49,18 @@ enum FailOn: Equatable {
 
   /// What to say when this much growth, or so many survivors, passes the limit; nil when it does not.
   /// `before`: the bytes of which a percentage is taken; nil where there are none to compare with.
-  func verdict(growth: Int64, before: Int64?, survivors: Int, of what: String) -> String? {
+  /// `survived`: what the survivors are, before their number.
+  func verdict(growth: Int64, before: Int64?, survivors: Int, of what: String, survived: String) -> String? {
     switch self {
     case .survivors(let limit) where survivors > limit:
-      return "of \(what) \(Units.things(survivors, "object")) survived, over \(Units.count(limit))"
+      return "\(survived): \(Units.things(survivors, "object")), over \(Units.count(limit))"
     case .growthBytes(let limit) where growth > limit:
       return "\(what) grew by \(Units.bytes(growth)), over \(Units.bytes(limit))"
     case .growthPercent(let percent):
       guard let before, growth > 0, Double(growth) * 100 > percent * Double(before) else { return nil }
-      return "\(what) grew by \(Units.bytes(growth)), over \(Self.text(percent))% of \(Units.bytes(before))"
+      return "\(what) grew by \(Units.bytes(growth))"
+        + (before == 0
+          ? " from nothing, over \(Self.text(percent))%" : ", over \(Self.text(percent))% of \(Units.bytes(before))")
     default: return nil
     }
   }

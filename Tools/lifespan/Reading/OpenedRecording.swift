@@ -16,22 +16,25 @@ struct OpenedRecording {
     let names = ReportNames(stacks: TraceStacks(trace))
     self.names = names
     elapsed = operand.elapsed
-    analysis = Analysis(trace, laterMarks: laterMarks, closureName: { names.closureName(madeAt: $0) })
+    // A file without end ends with its last event; the recording knows what time it is.
+    analysis = Analysis(
+      trace, laterMarks: laterMarks, asOf: elapsed.map { TraceTime(Int64(clamping: $0)) },
+      closureName: { names.closureName(madeAt: $0) })
   }
 
-  /// What the report is about. Asked after the questions it costs nothing.
-  func subject() throws -> ReportSubject {
+  /// What the report is about, and which marks were meant by the names in its question. Asked after the questions it costs
+  /// nothing.
+  func subject(_ window: TimeWindow = .whole, generation: String? = nil) throws -> ReportSubject {
     let discarded = analysis.trace.totals.reduce(0) { $0 &+ $1.births }
-    var information = try analysis.information()
-    // A file without end ends with its last event; the recording knows what time it is.
-    if let elapsed { information.end = max(information.end, TraceTime(Int64(clamping: elapsed))) }
-    return ReportSubject(information, isRunning: elapsed != nil, discarded: discarded)
+    return ReportSubject(
+      try analysis.information(), isRunning: elapsed != nil, discarded: discarded,
+      ambiguousMarks: try analysis.ambiguousMarks(in: window, generation: generation))
   }
 
   /// Prints a report. What CSV can't hold goes to stderr: what is missing in the recording.
-  func print(_ text: String, _ options: ReportOptions) throws {
+  func print(_ text: String, _ options: ReportOptions, _ subject: ReportSubject) {
     if options.format == .csv {
-      for note in Preface.asides(try subject()) { StandardStreams.errorLine("lifespan: " + note) }
+      for note in Preface.asides(subject) { StandardStreams.errorLine("lifespan: " + note) }
     }
     StandardStreams.printText(text)
   }

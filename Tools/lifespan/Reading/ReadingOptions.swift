@@ -42,8 +42,8 @@ struct ReadingOptions {
     return ReportOptions(
       format: arguments.has("--json") ? .json : format ?? .table, columns: columns,
       sort: try arguments.value("--sort").map { try column($0, "--sort", keys) },
-      limit: try arguments.value("--limit", expected: "a number of rows") {
-        ValueParser.count($0).flatMap { Int(exactly: $0) }
+      limit: try arguments.value("--limit", expected: "a number of rows, at least 1") {
+        ValueParser.count($0).flatMap { Int(exactly: $0) }.flatMap { $0 > 0 ? $0 : nil }
       },
       style: TextStyle(
         usesColor: color(arguments.value("--color")), terminalWidth: Terminal.width(of: StandardStreams.report)))

@@ -25,6 +25,12 @@ struct TraceOperand {
     }
   }
 
+  /// Whether a word is the path of a file that may be a trace.
+  static func isFile(_ word: String) -> Bool {
+    var status = stat()
+    return stat(word, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   /// The trace that was changed last in the current folder; of two at the same moment the one with the later name.
   private static func newest() throws -> String {
     var best: (name: String, seconds: Int, nanoseconds: Int)?

@@ -15,6 +15,11 @@ enum ClosingLine {
     let lost = traces.reduce(0) { $0 + $1.counts.lost }
     var line = traces.map(\.path).joined(separator: ", ")
     line += ": \(Units.things(events, "event")), \(Units.count(lost)) lost"
+    let unseen = traces.reduce(0) { $0 + $1.counts.ends_not_seen }
+    if unseen > 0 { line += ", \(Units.things(unseen, "object")) ended unseen" }
+    let checked = traces.reduce(0) { $0 + $1.stacksChecked }
+    let equal = traces.reduce(0) { $0 + $1.stacksEqual }
+    if let stacks = Preface.checkedStacks(checked, equal: equal) { line += ", " + stacks }
     line += (traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? "") + "."
     if let broken = traces.first(where: { $0.error != 0 }) {
       return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."

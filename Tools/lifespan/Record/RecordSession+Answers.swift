@@ -57,7 +57,7 @@ extension RecordSession {
   private func mark(_ name: String, in recording: Recording) -> SessionMessage {
     switch recording.mark(name) {
     case .success(let (number, time)):
-      let shown = name.isEmpty ? Generation(UInt32(clamping: number)).letters : name
+      let shown = name.isEmpty ? recording.letters(ofMark: number) : name
       let answer = MarkAnswer(name: shown, nanoseconds: time.rawValue)
       return SessionMessage(LIFESPAN_OP_MARK, number: number, text: answer.line)
     case .failure(let error): return SessionMessage(LIFESPAN_OP_MARK, status: UInt32(error.code))

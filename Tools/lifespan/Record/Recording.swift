@@ -83,7 +83,7 @@ final class Recording {
   }
 
   /// Runs with the drain to itself.
-  private func withDrain<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+  func withDrain<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     if let thread { session_drain_lock(thread) }
     defer { if let thread { session_drain_unlock(thread) } }
     return body(drain)
@@ -166,12 +166,15 @@ final class Recording {
     lifespan_drain_counts(drain, &counts)
     lifespan_drain_destroy(drain)
     let capture = self.capture
+    var equal: UInt64 = 0
+    let checked = session_map_checked(map, &equal)
     session_map_leave(map)
     session_map_close(map, mapping)
     descriptorBox.deallocate()
     if began { file.closeFile() } else { file.discard() }
     return FinishedRecording(
-      path: file.path, program: facts.name, began: began, counts: counts, error: error, limitation: capture)
+      path: file.path, program: facts.name, began: began, counts: counts, error: error, limitation: capture,
+      stacksChecked: checked, stacksEqual: equal)
   }
 }
 
@@ -186,4 +189,8 @@ struct FinishedRecording {
   let error: Int32
   /// The capture and its reason where it is not complete.
   let limitation: String?
+  /// Stacks compared with libunwind's.
+  let stacksChecked: UInt64
+  /// Those of them that were equal.
+  let stacksEqual: UInt64
 }
