@@ -125,6 +125,16 @@ final class SessionTests: CommandTestCase {
     XCTAssertEqual(try running.finish().status, 0)
   }
 
+  func testAMarkWithoutANameTakesNoneThatAnotherHas() throws {
+    let (running, pid) = try startProgram()
+    XCTAssertEqual(try run("mark", "\(pid)", "B").output, "B\n")
+    XCTAssertEqual(try run("mark", "\(pid)").output, "C\n")
+    XCTAssertEqual(try run("mark", "\(pid)").output, "D\n")
+    XCTAssertEqual(try run("mark", "\(pid)", "A").output, "A\n")
+    XCTAssertEqual(try run("mark", "\(pid)").output, "E\n")
+    XCTAssertEqual(try running.finish().status, 0)
+  }
+
   func testWithoutAPidThereMustBeExactlyOneRecording() throws {
     let none = try run("mark")
     XCTAssertEqual(none.status, 2)
@@ -133,6 +143,7 @@ final class SessionTests: CommandTestCase {
     let (second, pid) = try startProgram()
     let ambiguous = try run("mark")
     XCTAssertEqual(ambiguous.status, 64)
+    XCTAssertTrue(ambiguous.errors.contains("several recordings run, give the PID of one: "), ambiguous.errors)
     XCTAssertTrue(ambiguous.errors.contains("\(pid) ("), ambiguous.errors)
     XCTAssertEqual(try run("mark", "\(pid)").output, "A\n")
     XCTAssertEqual(try first.finish().status, 0)
