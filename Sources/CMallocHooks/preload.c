@@ -98,8 +98,7 @@ static bool ask(int session, int runtime, const char *reason, struct lifespan_me
   hello.op = LIFESPAN_OP_HELLO;
   hello.pid = (uint32_t)getpid();
   hello.runtime = (uint32_t)runtime;
-  ssize_t path = readlink("/proc/self/exe", hello.text, sizeof hello.text - 1);
-  hello.length = path > 0 ? (uint32_t)path : 0;
+  hello.length = (uint32_t)lifespan_recorder_executable(hello.text, sizeof hello.text);
   if (runtime == 2) hello.length = (uint32_t)snprintf(hello.text, sizeof hello.text, "%s", reason);
   ssize_t sent;
   do sent = send(session, &hello, sizeof hello, MSG_NOSIGNAL);

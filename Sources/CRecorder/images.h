@@ -80,7 +80,7 @@ bool images_read_elf(uintptr_t bias, const void *headers, size_t count, struct i
 bool images_read_sections(const char *path, struct images_elf *elf);
 // Program headers by the ELF header at the start of a mapping that may not be readable: no fault. NULL: not there.
 const void *images_probe_headers(uintptr_t bias, size_t *count);
-// Path to write into the trace: absolute; the executable by /proc/self/exe. `room` at least PATH_MAX.
+// Path to write into the trace: absolute; the executable as lifespan_recorder_executable says. `room` at least PATH_MAX.
 void images_path(const char *name, bool executable, uintptr_t start, char *path, size_t room);
 
 // ---- Found images: what one look at the loader's lists gives ------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "images.h"
+#include "lifespan_recorder.h"
 
 static void hash(uint64_t *state, const void *bytes, size_t count) {
   for (size_t i = 0; i < count; i++) *state = (*state ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3ull;
@@ -131,21 +132,14 @@ const void *images_probe_headers(uintptr_t bias, size_t *count) {
 }
 
 void images_path(const char *name, bool executable, uintptr_t start, char *path, size_t room) {
-  static const char deleted[] = " (deleted)";
   path[0] = 0;
   if (start == getauxval(AT_SYSINFO_EHDR)) {
     snprintf(path, room, "[vdso]");
     return;
   }
   if (executable) {
-    ssize_t length = readlink("/proc/self/exe", path, room - 1);
-    if (length > 0) {
-      path[length] = 0;
-      size_t tail = sizeof deleted - 1;
-      if ((size_t)length > tail && !strcmp(path + length - tail, deleted)) path[(size_t)length - tail] = 0;
-      return;
-    }
-    name = (const char *)getauxval(AT_EXECFN);
+    lifespan_recorder_executable(path, room);
+    return;
   }
   if (!name || !name[0]) return;
   size_t used = 0;

@@ -127,8 +127,7 @@ static void fill_header(struct lifespan_map *map) {
   map->start_monotonic_ns = lifespan_monotonic_ns();
   clock_gettime(CLOCK_REALTIME, &now);
   map->start_realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-  ssize_t length = readlink("/proc/self/exe", map->program, sizeof map->program - 1);
-  map->program[length > 0 ? length : 0] = 0;
+  lifespan_recorder_executable(map->program, sizeof map->program);
 }
 
 static bool prepare_tables(void) {

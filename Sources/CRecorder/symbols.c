@@ -108,7 +108,9 @@ static int first_image(struct dl_phdr_info *info, size_t size, void *bias) {
 
 static enum finding look_into_executable(void) {
   struct file file;
-  if (!map_file("/proc/self/exe", &file)) return FOUND_NOTHING;
+  char path[4096];
+  // Its link works for a deleted file too; by its path where no /proc is mounted.
+  if (!map_file("/proc/self/exe", &file) && !(lifespan_recorder_executable(path, sizeof path) && map_file(path, &file))) return FOUND_NOTHING;
   size_t count = 0, names_size = 0;
   const char *names = NULL;
   const ElfW(Shdr) *sections = sections_of(&file, &count, &names, &names_size);

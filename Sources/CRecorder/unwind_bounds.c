@@ -4,7 +4,7 @@
 // A thread made by pthread_create: glibc keeps the block and its size in struct pthread, which lies at the top of that
 // very block. The offset moved between versions, so it is not trusted: two neighbouring words are taken only when they
 // describe a block that holds both the struct itself, at its end, and the current stack pointer. The main thread: the
-// kernel's mapping, read once at start.
+// kernel's mapping, read once at start; where no /proc is mounted, what the kernel put at its top.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -58,11 +59,26 @@ static void take_line(const char *line, size_t length, uintptr_t *previous_end) 
   *previous_end = end;
 }
 
+// The name that the program was started by is the last thing in the mapping. Below it the kernel leaves free what the stack may
+// grow to, 128 MiB at least: no other memory of the program lies there.
+static void guess(void) {
+  const uintptr_t most = 128ull << 20, page = (uintptr_t)getpagesize();
+  uintptr_t name = (uintptr_t)getauxval(AT_EXECFN);
+  if (!name) return;
+  struct rlimit limit;
+  uintptr_t end = (name + strlen((const char *)name) + 1 + sizeof(void *) + page - 1) & ~(page - 1);
+  uintptr_t room = getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > most ? most : limit.rlim_cur;
+  if (room >= end) return;
+  main_stack.hi = end;
+  main_stack.lo = end - room;
+}
+
 void unwind_bounds_start(void) {
   char buffer[4096];
   size_t held = 0;
   uintptr_t previous_end = 0;
   int file = main_stack.hi ? -1 : open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0 && !main_stack.hi) guess();
   if (file < 0) return;
   for (ssize_t got; (got = read(file, buffer + held, sizeof buffer - 1 - held)) > 0;) {
     held += (size_t)got;

@@ -37,6 +37,9 @@ void lifespan_recorder_resume(void);
 // The mapping that this process records into, NULL when nothing is recorded here. Any thread.
 struct lifespan_map *lifespan_recorder_map(void);
 
+// Path of the executable, absolute where that is known; its length, 0 where nothing tells it. Outside hooks.
+size_t lifespan_recorder_executable(char *path, size_t room);
+
 // Whether the calling process has a Swift runtime: 1 one that can be hooked, 0 none, 2 one that can't be (`reason` says why and what to do).
 int lifespan_recorder_runtime(char *reason, size_t room);
 
