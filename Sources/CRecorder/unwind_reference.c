@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "unwind.h"
+#include "unwind_library.h"
 #include "unwind_step.h"
 
 extern char __libc_single_threaded __attribute__((weak));
@@ -195,14 +196,13 @@ const char *lifespan_reference_start(void) {
   static char reason[256];
   if (unwinder.space) return NULL;
   if (!dlopen || !dlsym || !dlerror) return "no dynamic loader in this program";
-  // The address-space interface lies in the library of the architecture; libunwind.so.8 comes with it.
-  void *library = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL);
+  void *library = unwind_open_library();
   if (!library) {
     const char *error = dlerror();
-    snprintf(reason, sizeof reason, "%s", error ? error : "libunwind-x86_64.so.8 can't be opened");
+    snprintf(reason, sizeof reason, "%s", error ? error : UNWIND_LIBRARY " can't be opened");
     return reason;
   }
-  if (!all_found(library)) return "libunwind-x86_64.so.8 lacks its address-space interface";
+  if (!all_found(library)) return UNWIND_LIBRARY " lacks its address-space interface";
   struct two descriptors = free_descriptors();
   space_t space = unwinder.create(&accessors, 0);
   if (!space) return "libunwind makes no address space";
