@@ -29,11 +29,15 @@ bool session_shares_pids(pid_t pid) {
 
 int session_rename_new(const char *from, const char *to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return -errno;
-  // A file system without that flag: a second name never replaces either.
-  if (link(from, to) != 0) return -errno;
-  unlink(from);
-  return 0;
+  // A file system without that flag, or a container's filter that does not know the call: a second name never replaces either.
+  if (errno != EINVAL && errno != ENOSYS && errno != EPERM) return -errno;
+  if (link(from, to) == 0) return unlink(from), 0;
+  if (errno != EPERM && errno != ENOSYS && errno != EOPNOTSUPP && errno != EMLINK) return -errno;
+  // One without second names (FAT, some network ones): who makes the file has the name.
+  int made = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made < 0) return -errno;
+  close(made);
+  return rename(from, to) == 0 ? 0 : -errno;
 }
 
 // Blocked, not handled and not ignored: the dispositions that the program inherits stay as we found them, and a blocked signal is
