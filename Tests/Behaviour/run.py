@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Behaviour tests: small programs (Tests/Programs), plain and under `lifespan record`, and what the trace says of them.
 
-  Tests/Behaviour/run.py [--lifespan .build/release/lifespan] [--only TEXT] [-j N] [--keep]
+  Tests/Behaviour/run.py [--lifespan .build/release/lifespan] [--recorder COMMAND] [--modules NAME,…] [--only TEXT] [-j N] [--keep]
   Tests/Behaviour/run.py --plain      without a recorder: checks the programs themselves
 
 One line for each behaviour; the last line is "N passed, N failed[, N skipped]". Called by Tools/test.
@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
-MODULES = "exactness unwinders linking wrappers lifecycle terminal control refusals toolchain consumer linked_door scripts"
+MODULES = "exactness unwinders linking wrappers lifecycle terminal control refusals toolchain consumer linked_door scripts containers"
 for module in MODULES.split():
     importlib.import_module(module)
 
@@ -38,12 +38,23 @@ def attempt(number, sentence, function, options, tmp, programs):
             shutil.rmtree(bench.folder, ignore_errors=True)
 
 
+def two_in_one(folder, whole, recorder):
+    """A command that is the recorder where it records, and the whole one where it reads."""
+    path = os.path.join(folder, "lifespan")
+    with open(path, "w") as file:
+        file.write(f'#!/bin/sh\ncase ${{1-}} in\n  record | mark | list | start | stop) exec {recorder} "$@" ;;\nesac\nexec {whole} "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--lifespan", default=os.path.join(harness.ROOT, ".build", "release", "lifespan"), help="the command to test"
     )
     parser.add_argument("--plain", action="store_true", help="check the programs only, without a recorder")
+    parser.add_argument("--recorder", help="another command (lifespan-recorder) for record, mark, list, start and stop")
+    parser.add_argument("--modules", default="", help="behaviours of these files alone, by their names")
     parser.add_argument("--only", default="", help="behaviours whose sentence contains this")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 2, help="at once (default: one a core)")
     parser.add_argument("--keep", action="store_true", help="keep the folder and print its name")
@@ -53,7 +64,11 @@ def main():
         sys.exit(f"behaviour: {options.lifespan} is not there; Tools/build makes it")
 
     chosen = [(n, s, f) for n, (s, f) in enumerate(harness.BEHAVIOURS) if options.only.lower() in s.lower()]
+    if options.modules:
+        chosen = [one for one in chosen if one[2].__module__ in options.modules.split(",")]
     tmp = tempfile.mkdtemp(prefix="lsb.")
+    if options.recorder:
+        options.lifespan = two_in_one(tmp, options.lifespan, os.path.abspath(options.recorder))
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     try:
         programs = harness.Programs(os.path.join(tmp, "p"))
