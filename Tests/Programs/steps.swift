@@ -1,5 +1,6 @@
 // A program that does what its arguments say, one after the other, so that one binary serves the tests of marks, signals, exit
-// codes, fork, exec and terminals. It prints its truth before everything that may end it.
+// codes, fork, exec and terminals. It prints its truth before everything that may end it. Without arguments it does what STEPS says:
+// the runtime reads them from /proc, which may not be there.
 //
 //   make TYPE N   makes N objects of First, Second or Third and keeps them     drop N     drops the oldest N
 //   mark NAME     marks a generation from inside                              marked NAME  somebody outside has marked
@@ -43,6 +44,9 @@ func truth() { printTruth(First.tally, Second.tally, Third.tally) }
 enum Program {
   static func main() {
     var words = CommandLine.arguments.dropFirst()
+    if words.isEmpty, let steps = getenv("STEPS") {
+      words = String(cString: steps).split(separator: " ").map(String.init)[...]
+    }
     while let word = words.popFirst() { step(word, &words) }
     truth()
     exit(0)
