@@ -1,4 +1,4 @@
-// Finds the symbols of one image: the file itself, or its separate debug file. Says what is missing and what mends it.
+// Finds the symbols of one image: the file itself (also in a folder that a reader names), or its separate debug file. Says what is missing and what mends it.
 
 /// Why functions of an image can't all be named.
 public enum SymbolProblem: Hashable, Sendable {
@@ -19,18 +19,22 @@ public struct SymbolNote: Hashable, Sendable {
   /// What keeps its functions from being named.
   public let problem: SymbolProblem
 
+  private static let cure = "put the file that ran back there, or name a folder that holds it with --symbols."
+
   /// One sentence: which image, why, and what mends it.
   public var text: String {
     switch problem {
     case .missingFile(let reason):
-      return "\(image.path): \(reason), so its functions have no names; put the file that ran back there."
+      return "\(image.path): \(reason), so its functions have no names; "
+        + Self.cure
     case .otherBuild(let ran, let found):
       let ran = ran.isEmpty ? "no build-id" : "build-id \(ran)"
       let found = found.isEmpty ? "no build-id" : "build-id \(found)"
       return "\(image.path) is another build (\(found)) than the one that ran (\(ran)), so its functions "
-        + "have no names; put the file that ran back there."
+        + "have no names; " + Self.cure
     case .notElf:
-      return "\(image.path) is no ELF file, so its functions have no names; put the file that ran back there."
+      return "\(image.path) is no ELF file, so its functions have no names; "
+        + Self.cure
     case .stripped(let id):
       let file = id.isEmpty ? "no debug file is linked to it" : "there is no debug file for build-id \(id)"
       return "\(image.fileName) is stripped and \(file), so only its exported functions have names; "
@@ -47,21 +51,30 @@ struct ImageSymbols {
   /// Where separate debug files lie, as gdb has it.
   static let debugRoot = "/usr/lib/debug"
 
-  init(image: CodeImage, debugRoot: String = ImageSymbols.debugRoot) {
+  /// `symbols`: a folder that holds the files that ran, by their whole paths or by name; another build there is passed over.
+  init(image: CodeImage, symbols: String? = nil, debugRoot: String = ImageSymbols.debugRoot) {
+    let places = symbols.map { ["\($0)/\(image.path)", "\($0)/\(image.fileName)"] } ?? []
+    let moved = places.first { (try? ElfFile(path: $0))?.buildID() == image.buildID }
+    self.init(
+      image: image, path: moved ?? image.path, debugRoots: (symbols.map { [$0, $0 + debugRoot] } ?? []) + [debugRoot])
+  }
+
+  /// `path`: where its file lies here.
+  private init(image: CodeImage, path: String, debugRoots: [String]) {
     let nothing = SymbolTable(entries: [], names: [], isComplete: false)
     do throws(ElfError) {
-      let file = try ElfFile(path: image.path)
+      let file = try ElfFile(path: path)
       let found = file.buildID()
       guard found == image.buildID else {
         // The debug file of the build that ran names its functions even when the program was built anew since.
-        let other = Self.debugTable(image: image, file: nil, debugRoot: debugRoot)
+        let other = Self.debugTable(image: image, file: nil, path: path, debugRoots: debugRoots)
         self.init(table: other ?? nothing, problem: other == nil ? .otherBuild(ran: image.buildID, found: found) : nil)
         return
       }
       let own = file.symbols()
       if own.isComplete {
         self.init(table: own, problem: nil)
-      } else if let separate = Self.debugTable(image: image, file: file, debugRoot: debugRoot) {
+      } else if let separate = Self.debugTable(image: image, file: file, path: path, debugRoots: debugRoots) {
         self.init(table: separate, problem: nil)
       } else {
         self.init(table: own, problem: .stripped(found))
@@ -80,16 +93,19 @@ struct ImageSymbols {
   }
 
   /// A full table from `.build-id/xx/yyy.debug` or the file that the debug link names; nil when none is of this build.
-  private static func debugTable(image: CodeImage, file: ElfFile?, debugRoot: String) -> SymbolTable? {
+  private static func debugTable(
+    image: CodeImage, file: ElfFile?, path: String, debugRoots: [String]
+  ) -> SymbolTable? {
     var candidates: [String] = []
     let id = image.buildID.description
-    if id.utf8.count > 2 { candidates.append("\(debugRoot)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug") }
+    if id.utf8.count > 2 { candidates += debugRoots.map { "\($0)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug" } }
     if let link = file?.debugLink() {
-      let folder = String(image.path.dropLast(image.fileName.count))
-      candidates += ["\(folder)\(link)", "\(folder).debug/\(link)", "\(debugRoot)\(folder)\(link)"]
+      let recorded = String(image.path.dropLast(image.fileName.count))
+      let folder = String(path.dropLast(image.fileName.count))
+      candidates += ["\(folder)\(link)", "\(folder).debug/\(link)"] + debugRoots.map { "\($0)\(recorded)\(link)" }
     }
-    for path in candidates where path != image.path {
-      guard let debug = try? ElfFile(path: path), debug.buildID() == image.buildID else { continue }
+    for candidate in candidates where candidate != path {
+      guard let debug = try? ElfFile(path: candidate), debug.buildID() == image.buildID else { continue }
       let table = debug.symbols()
       if table.isComplete { return table }
     }

@@ -29,14 +29,17 @@ extension FrameNamer {
 /// Names code locations. Not for several threads at once. Memory: the symbol tables of the images that were asked for.
 public final class Symbolizer: FrameNamer {
   private let demangler = Demangler()
+  private let symbols: String?
   private let debugRoot: String
   private var images: [CodeImage: ImageSymbols] = [:]
   private var order: [CodeImage] = []
   private var frames: [CodeLocation: Frame] = [:]
   private var unnamed: Set<CodeImage> = []
 
-  /// A symbolizer that looks for separate debug files below `debugRoot`, as gdb does, and beside the images.
-  public init(debugRoot: String = "/usr/lib/debug") {
+  /// A symbolizer that looks for separate debug files below `debugRoot`, as gdb does, and beside the images. `symbols`: a
+  /// folder that holds the files that ran, by their whole paths (the root of a container's image) or by name.
+  public init(symbols: String? = nil, debugRoot: String = "/usr/lib/debug") {
+    self.symbols = symbols
     self.debugRoot = debugRoot
   }
 
@@ -91,7 +94,7 @@ public final class Symbolizer: FrameNamer {
 
   private func symbols(of image: CodeImage) -> SymbolTable {
     if let known = images[image] { return known.table }
-    let read = ImageSymbols(image: image, debugRoot: debugRoot)
+    let read = ImageSymbols(image: image, symbols: symbols, debugRoot: debugRoot)
     images[image] = read
     order.append(image)
     return read.table

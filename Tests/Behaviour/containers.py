@@ -83,14 +83,14 @@ class Image:
         expect(not left, f"leaves {left} behind")
 
 
-def whole_stacks(recording, name):
-    """Objects of that type were made below main, and their stacks say so. The files lie in the image: names are not asked for."""
-    document = recording.ask("objects", "--type", name, "--lifespan", "all", "--limit", "3")
-    expect(document["stacks"], f"no stacks of {name}")
+def whole_stacks(image, recording, name):
+    """Objects of that type were made below main, and their stacks say so. The files lie in the image alone."""
+    document = recording.ask("objects", "--type", name, "--lifespan", "all", "--limit", "3", "--symbols", image.root)
+    expect(document["stacks"] and not document["symbol_notes"], f"no stacks of {name}, or {document['symbol_notes']}")
     for one in document["stacks"]:
-        modules = [frame["module"] for frame in one["allocated_by"]]
-        whole = one["stack_ending"] is None and modules[-1] == "program" and "c" in modules and len(modules) > 4
-        expect(whole, f"a stack of {name} ends in {modules} ({one['stack_ending']})")
+        functions = [frame["function"] for frame in one["allocated_by"]]
+        whole = one["stack_ending"] is None and functions[-1] == "_start" and "main" in functions and len(functions) > 4
+        expect(whole, f"a stack of {name} is {functions} ({one['stack_ending']})")
 
 
 def steps(bench, text, *flags):
@@ -105,7 +105,7 @@ def alone(bench):
         image, command = steps(bench, WORK + " environment exit 3", *flags)
         expect(not any(os.path.exists(os.path.join(image.root, x)) for x in ("proc", "sys", "dev", "tmp")), "too much is there")
         recording = image.same(*command).is_complete().tells()
-        whole_stacks(recording, "Program.Second")
+        whole_stacks(image, recording, "Program.Second")
         expect(os.listdir(os.path.join(image.root, "data")) == ["trace.lifespan"], "leaves more than the trace behind")
         shutil.rmtree(image.root)
 
@@ -123,7 +123,8 @@ def own_libunwind(bench):
     found = re.search(r"checked against libunwind: ([\d,]+), equal ([\d,]+)", recording.ours[0])
     expect(found and found.group(1) == found.group(2) != "0", f"not all stacks were checked and equal: {recording.ours}")
     os.remove(recording.trace)
-    whole_stacks(image.same(*command, record=["--unwind", "libunwind"]).is_complete().tells(), "Program.First")
+    recording = image.same(*command, record=["--unwind", "libunwind"]).is_complete().tells()
+    whole_stacks(image, recording, "Program.First")
     os.remove(image.root + LIBRARIES + "/libunwind-x86_64.so.8")
     without = image.same(*command, record=["--unwind", "libunwind"])
     expect("libunwind" in without.ours[0], f"nothing says that there is no libunwind: {without.ours}")

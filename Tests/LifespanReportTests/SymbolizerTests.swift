@@ -65,6 +65,35 @@ final class SymbolizerTests: XCTestCase {
     XCTAssertEqual(symbolizer.notes, [])
   }
 
+  func testAFileInTheFolderOfSymbolsNamesOneThatRanElsewhere() throws {
+    let folder = try temporaryFolder(self)
+    for (number, place) in ["app/libSample.so", "libSample.so"].enumerated() {
+      let root = folder.appendingPathComponent("\(number)").path
+      let moved = try CompiledProgram.build(in: folder, name: "\(number)/\(place)")
+      let hidden = try start(of: "_ZL11private_onei", in: moved)
+      let ran = CodeImage(path: "/app/libSample.so", buildID: moved.image.buildID)
+      XCTAssertEqual(name(.instruction(hidden), ran, Symbolizer(symbols: root)), "private_one(int) + 0 [Sample]")
+      let other = CodeImage(path: "/app/libSample.so", buildID: BuildID([0x12, 0x34]))
+      let symbolizer = Symbolizer(symbols: root)
+      _ = symbolizer.frame(at: CodeLocation(image: other, address: .instruction(hidden)))
+      XCTAssertEqual(
+        symbolizer.notes.map(\.text),
+        [
+          "/app/libSample.so: No such file or directory, so its functions have no names; "
+            + "put the file that ran back there, or name a folder that holds it with --symbols."
+        ])
+    }
+  }
+
+  func testADebugFileInTheFolderOfSymbolsNamesAStrippedFileThatRanElsewhere() throws {
+    let folder = try temporaryFolder(self)
+    let full = try CompiledProgram.build(in: folder, name: "usr/lib/debug/.build-id/ab/cdef.debug")
+    let stripped = try CompiledProgram.build(in: folder, name: "app/libSample.so", flags: ["-Wl,-s"])
+    let hidden = try start(of: "_ZL11private_onei", in: full)
+    let ran = CodeImage(path: "/app/libSample.so", buildID: stripped.image.buildID)
+    XCTAssertEqual(name(.instruction(hidden), ran, Symbolizer(symbols: folder.path)), "private_one(int) + 0 [Sample]")
+  }
+
   func testAnotherBuildIsSaidAndNotGuessed() throws {
     let program = try CompiledProgram.build(in: temporaryFolder(self), name: "libSample.so")
     let hidden = try start(of: "_ZL11private_onei", in: program)

@@ -13,10 +13,15 @@ public final class ReportNames {
   // Images of frames that a report has shown: only their problems matter to its reader.
   private var shown: Set<CodeImage> = []
 
-  /// Names by the symbols of the files that ran.
-  public init(stacks: any StackSource, symbolizer: any FrameNamer = Symbolizer()) {
+  /// Names by `symbolizer`.
+  public init(stacks: any StackSource, symbolizer: any FrameNamer) {
     self.stacks = stacks
     self.symbolizer = symbolizer
+  }
+
+  /// Names by the symbols of the files that ran: those in the folder `symbols`, else where they ran.
+  public convenience init(stacks: any StackSource, symbols: String? = nil) {
+    self.init(stacks: stacks, symbolizer: Symbolizer(symbols: symbols))
   }
 
   /// The type as reports print it; closures by the function that makes them.

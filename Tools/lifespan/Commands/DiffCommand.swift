@@ -11,7 +11,7 @@ enum DiffCommand {
   private static let offers = [FailOn.growthBytesForm, FailOn.growthPercentForm, FailOn.survivorsForm]
 
   private static let options: [OptionSpec] =
-    [ReadingOption.markAt] + ReadingOption.types + ReadingOption.table + [
+    [ReadingOption.markAt, ReadingOption.symbols] + ReadingOption.types + ReadingOption.table + [
       .option(
         "--fail-on", value: offers.joined(separator: "|"), repeatable: true,
         help: "status 1 when the new bytes less the dead ones, or the new objects, are more than that; "
@@ -32,7 +32,7 @@ enum DiffCommand {
     let typed = arguments.operands.count == 3 ? arguments.operands.first : nil
     let moments = arguments.operands.suffix(2).map { $0 }
     if typed == nil { try checkMoments(moments[0], options.laterMarks) }
-    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks)
+    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, symbols: options.symbols)
     let window = TimeWindow(from: try recording.moment(moments[0]), to: try recording.moment(moments[1]))
     let difference = try recording.analysis.answer(
       DifferenceQuestion(

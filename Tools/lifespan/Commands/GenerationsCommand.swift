@@ -13,7 +13,7 @@ enum GenerationsCommand {
       .option(
         "--generation", value: "G", help: "one generation's types; with --type also the objects and their stacks"),
       .flag("--at-mark", help: "what each generation held when its mark was set, not at the end"),
-      ReadingOption.lifespan, ReadingOption.markAt,
+      ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols,
     ] + ReadingOption.types + ReadingOption.window + ReadingOption.table + [
       .option(
         "--fail-on", value: offers.joined(separator: "|"), repeatable: true,
@@ -37,7 +37,8 @@ enum GenerationsCommand {
     let keys = GenerationsReport.columnKeys(ofOneGeneration: one != nil)
     let options = try ReadingOptions(arguments, columnKeys: keys)
     let limits = try FailOn.parse(arguments, offers: offers)
-    let recording = try OpenedRecording(arguments.operands.first, laterMarks: options.laterMarks)
+    let recording = try OpenedRecording(
+      arguments.operands.first, laterMarks: options.laterMarks, symbols: options.symbols)
     let atMark = arguments.has("--at-mark")
     let window = try recording.window(arguments)
     let generations = try recording.analysis.answer(

@@ -11,7 +11,8 @@ enum HistoryCommand {
 
   private static let options: [OptionSpec] = [
     .option("--from", value: "MARK|TIME", help: "only events after it; TIME as 12.5s, 850ms, 2m since the start"),
-    ReadingOption.to, ReadingOption.markAt, .json, .choice("--format", of: ["table", "json"], help: "default table"),
+    ReadingOption.to, ReadingOption.markAt, ReadingOption.symbols, .json,
+    .choice("--format", of: ["table", "json"], help: "default table"),
     .option("--limit", value: "N", help: "so many events at most"), ReadingOption.color,
   ]
 
@@ -26,7 +27,7 @@ enum HistoryCommand {
     let options = try ReadingOptions(arguments, columnKeys: [])
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
     let selector = try Self.selector(arguments.operands.last ?? "")
-    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks)
+    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, symbols: options.symbols)
     let window = try recording.window(arguments)
     let history = try recording.analysis.history(of: selector, window: window)
     let subject = try recording.subject(window)

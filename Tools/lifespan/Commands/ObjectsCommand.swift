@@ -10,7 +10,8 @@ enum ObjectsCommand {
     operands: .count(0...1), options: options, discussion: { discussion }, run: run)
 
   private static let options =
-    [ReadingOption.lifespan, ReadingOption.markAt] + ReadingOption.types + ReadingOption.window + ReadingOption.table
+    [ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols] + ReadingOption.types + ReadingOption.window
+    + ReadingOption.table
 
   /// Rows of a table that nobody limited: a recording has millions of objects.
   private static let usualLimit = 100
@@ -27,7 +28,8 @@ enum ObjectsCommand {
     var options = try ReadingOptions(arguments, columnKeys: ObjectsReport.columnKeys)
     let isForReading = options.report.format == .table || options.report.format == .markdown
     if options.report.limit == nil, isForReading { options.report.limit = usualLimit }
-    let recording = try OpenedRecording(arguments.operands.first, laterMarks: options.laterMarks)
+    let recording = try OpenedRecording(
+      arguments.operands.first, laterMarks: options.laterMarks, symbols: options.symbols)
     let window = try recording.window(arguments)
     let list = try recording.analysis.answer(
       ObjectsQuestion(

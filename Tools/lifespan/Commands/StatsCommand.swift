@@ -8,7 +8,8 @@ enum StatsCommand {
     operands: .count(0...1), options: options, discussion: { discussion }, run: run)
 
   private static let options =
-    [ReadingOption.lifespan, ReadingOption.markAt] + ReadingOption.types + ReadingOption.window + ReadingOption.table
+    [ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols] + ReadingOption.types + ReadingOption.window
+    + ReadingOption.table
 
   private static var discussion: String {
     ReadingOption.traceParagraph + "\n" + ReadingOption.columnsParagraph(StatisticsReport.columnKeys)
@@ -16,7 +17,8 @@ enum StatsCommand {
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let options = try ReadingOptions(arguments, columnKeys: StatisticsReport.columnKeys)
-    let recording = try OpenedRecording(arguments.operands.first, laterMarks: options.laterMarks)
+    let recording = try OpenedRecording(
+      arguments.operands.first, laterMarks: options.laterMarks, symbols: options.symbols)
     let wanted = (options.report.columns ?? []) + [options.report.sort].compactMap { $0 }
     let window = try recording.window(arguments)
     let statistics = try recording.analysis.answer(

@@ -10,10 +10,10 @@ struct OpenedRecording {
   private let elapsed: UInt64?
 
   /// Opens what TRACE means.
-  init(_ typed: String?, laterMarks: [LaterMark] = []) throws {
+  init(_ typed: String?, laterMarks: [LaterMark] = [], symbols: String? = nil) throws {
     let operand = try TraceOperand(typed)
     let trace = try Trace(path: operand.path)
-    let names = ReportNames(stacks: TraceStacks(trace))
+    let names = ReportNames(stacks: TraceStacks(trace), symbols: symbols)
     self.names = names
     elapsed = operand.elapsed
     // A file without end ends with its last event; the recording knows what time it is.

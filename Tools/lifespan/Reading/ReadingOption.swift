@@ -18,6 +18,9 @@ enum ReadingOption {
   static let to = OptionSpec.option("--to", value: "MARK|TIME", help: "as things were then")
   static let markAt = OptionSpec.option(
     "--mark-at", value: "TIME[:NAME]", repeatable: true, help: "as if a mark had been set then")
+  static let symbols = OptionSpec.option(
+    "--symbols", value: "DIR",
+    help: "the files that ran, where they lie elsewhere now: by their paths (an image's root) or by name")
   static let sort = OptionSpec.option("--sort", value: "COLUMN", help: "order by a column, by its name in --columns")
   static let columns = OptionSpec.option("--columns", value: "COLUMN,…", help: "the columns to show, in this order")
   static let limit = OptionSpec.option("--limit", value: "N", help: "so many rows at most, from 1")

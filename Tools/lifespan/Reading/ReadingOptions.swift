@@ -10,11 +10,14 @@ struct ReadingOptions {
   let lifespan: LifespanFilter
   let laterMarks: [LaterMark]
   let types: TypeFilter
+  /// Where the files that ran lie now.
+  let symbols: String?
 
   /// `columnKeys`: what this command's `--columns` and `--sort` take.
   init(_ arguments: ParsedArguments, columnKeys: [String]) throws {
     report = try Self.report(arguments, columnKeys)
     lifespan = arguments.value("--lifespan").flatMap(LifespanFilter.init(rawValue:)) ?? .living
+    symbols = try arguments.value("--symbols", expected: "a folder that is there", Self.folder)
     laterMarks = try arguments.values("--mark-at").map(Self.laterMark)
     let kinds = try Self.words(arguments.value("--kind")).map { word in
       guard let kind = ObjectKind(word: word) else {
@@ -57,6 +60,11 @@ struct ReadingOptions {
       let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
       return isatty(StandardStreams.report) == 1 && terminal != "dumb" && getenv("NO_COLOR") == nil
     }
+  }
+
+  private static func folder(_ path: String) -> String? {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? path : nil
   }
 
   /// `persistent-count` is taken for `persistent_count`.
