@@ -38,6 +38,13 @@ def needs(program):
     return re.findall(r"(/\S+) \(0x", text)
 
 
+def may(*namespaces):
+    """This machine lets us have namespaces of these kinds."""
+    allowed = subprocess.run(["unshare", *namespaces, "true"], capture_output=True, text=True)
+    if allowed.returncode != 0:
+        raise Skip(f"this machine allows no such namespaces: {allowed.stderr.strip()}")
+
+
 class Image:
     """A root that holds the recorder and, each with the libraries that it needs, some programs."""
 
@@ -132,6 +139,7 @@ def own_libunwind(bench):
 
 @behaviour("a read-only root with one writable folder, a user without a name, no new privileges and Docker's filter: exact")
 def locked_down(bench):
+    may("-m")
     image = Image(bench, program=bench.program("steps.swift"), sandbox=bench.program("sandbox.c"))
     enter = (
         'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && mount -t tmpfs -o mode=755,uid=12345 data "$0/data"'
@@ -165,6 +173,7 @@ def without_room(bench):
 
 @behaviour("a writable folder that is full ends the packed recorder's recording, not the program; the trace says that it is cut")
 def full(bench):
+    may("-m")
     image = Image(bench, program=bench.program("threads.swift"))
     plain = bench.run(image.words("/app/program"))
     enter = 'mount -t tmpfs -o size=64k data "$0/data" && chroot "$0" "$@"; status=$?; cp "$0"/data/*.lifespan "$TRACES"; exit $status'
@@ -194,6 +203,7 @@ class First(Session):
 
 @behaviour("docker stop: as PID 1 the recorder hands SIGTERM to the program, and the trace is complete either way")
 def stopped(bench):
+    may("--pid", "--fork")
     for text, status in ((f"{WORK} say ready caught", 143), (f"{WORK} catch 15 caught exit 6", 6)):
         image, command = steps(bench, text)
         with First(bench, image, *command) as session:
@@ -212,6 +222,7 @@ def stopped(bench):
 
 @behaviour("docker kill: the trace is readable, and says that it was cut")
 def killed(bench):
+    may("--pid", "--fork")
     image, command = steps(bench, f"{WORK} say ready wait")
     with First(bench, image, *command) as session:
         session.until(r"^ready$")
@@ -305,6 +316,7 @@ def reproducible(bench):
 
 @behaviour("the packed analyser reads a trace in a root without Swift, as the one that was built does here")
 def analyser(bench):
+    may("-m")
     recording = bench.same(bench.steps(WORK)).tells()
     place = package(bench, "analyser")
     command = os.path.join(place, "lifespan", "lib", "lifespan", "lifespan")
