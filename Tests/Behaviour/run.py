@@ -7,7 +7,7 @@
 One line for each behaviour; the last line is "N passed, N failed[, N skipped]". Called by Tools/test.
 """
 
-import argparse, concurrent.futures, importlib, os, shutil, sys, tempfile, time, traceback
+import argparse, concurrent.futures, importlib, os, shutil, subprocess, sys, tempfile, time, traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -38,12 +38,23 @@ def attempt(number, sentence, function, options, tmp, programs):
             shutil.rmtree(bench.folder, ignore_errors=True)
 
 
+TWO_IN_ONE = """
+#include <string.h>
+#include <unistd.h>
+int main(int count, char **words) {
+  const char *records[] = {"record", "mark", "list", "start", "stop"};
+  for (int i = 0; count > 1 && i < 5; i++)
+    if (!strcmp(words[1], records[i])) return execv(RECORDER, words);
+  return execv(WHOLE, words);
+}
+"""
+
+
 def two_in_one(folder, whole, recorder):
-    """A command that is the recorder where it records, and the whole one where it reads."""
+    """A command that is the recorder where it records, and the whole one where it reads. No script: a shell needs descriptors."""
     path = os.path.join(folder, "lifespan")
-    with open(path, "w") as file:
-        file.write(f'#!/bin/sh\ncase ${{1-}} in\n  record | mark | list | start | stop) exec {recorder} "$@" ;;\nesac\nexec {whole} "$@"\n')
-    os.chmod(path, 0o755)
+    flags = [f'-DWHOLE="{whole}"', f'-DRECORDER="{recorder}"']
+    subprocess.run(["clang", *flags, "-x", "c", "-", "-o", path], input=TWO_IN_ONE, text=True, check=True)
     return path
 
 
