@@ -10,8 +10,8 @@ public struct StackTable: Sendable {
     public var end: StackEnd
   }
 
-  /// More frames than any recorder keeps: what a damaged tree may hold at most in one stack.
-  public static let depthLimit = 65_536
+  /// More frames than any recorder keeps (`--depth` takes 1,024 at most): what a damaged tree may hold in one stack.
+  public static let depthLimit = 4096
   private var nodes = SparseTable<StackNode>()
 
   /// Empty.
@@ -27,7 +27,8 @@ public struct StackTable: Sendable {
   public func node(_ id: StackID) -> StackNode? { nodes[id.rawValue] }
 
   /// The stack from that frame to its outermost caller. A node may stand before its parent in the file, so a cut file
-  /// may lack parents: the stack then ends with `cut`, as it does in a tree that runs in a circle.
+  /// may lack parents: the stack then ends with `cut`, as it does where a parent's number is not the smaller one, which
+  /// is a damaged tree that may run in a circle.
   public func stack(_ id: StackID) -> Stack {
     var frames: [StackNode] = []
     var next = id
@@ -38,6 +39,10 @@ public struct StackTable: Sendable {
         break
       }
       frames.append(node)
+      guard node.parent.rawValue < node.id.rawValue else {
+        end = .cut
+        break
+      }
       end = node.end
       next = node.parent
     }

@@ -222,9 +222,12 @@ import Testing
     var stacks = StackTable()
     stacks.add(StackNode(id: StackID(2), parent: StackID(3), pc: ReturnAddress(1)))
     stacks.add(StackNode(id: StackID(3), parent: StackID(2), pc: ReturnAddress(2)))
-    let stack = stacks.stack(StackID(2))
-    #expect(stack.frames.count == StackTable.depthLimit)
-    #expect(stack.end == .cut)
+    for id in [StackID(2), StackID(3)] {
+      // The one whose parent is no older node is the last.
+      #expect(stacks.stack(id).frames.last?.id == StackID(2))
+      #expect(stacks.stack(id).frames.count <= 2)
+      #expect(stacks.stack(id).end == .cut)
+    }
   }
 
   @Test func farNumbersTakeNoMemory() {
