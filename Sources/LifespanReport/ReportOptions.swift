@@ -46,7 +46,7 @@ public struct ReportOptions: Sendable {
     switch format {
     case .csv: return grid.csvLines().joined(separator: "\n") + "\n"
     case .markdown:
-      let notes = Preface.asides(subject).map { "> \($0)\n" }
+      let notes = Preface.asides(subject).map { "> \($0.printable)\n" }
       return (notes + grid.markdownLines()).joined(separator: "\n") + "\n"
     case .table, .json: return nil
     }

@@ -1,6 +1,7 @@
 // Whole outputs of every report, compared with the files in Goldens.
 import Foundation
 import LifespanAnalysis
+import LifespanSymbols
 import LifespanTrace
 import XCTest
 
@@ -220,5 +221,42 @@ final class RendererTests: XCTestCase {
     let plain = text.replacing(/\u{1b}\[\d*m/, with: "")
     XCTAssertNotEqual(text, plain)
     XCTAssertEqual(plain, statistics(Sample.incomplete).render(options(limit: 1)))
+  }
+
+  /// Names of functions, images, programs and reasons are the recorded program's, as those of types and marks are.
+  func testNoNameInAnyReportSpeaksToTheTerminal() {
+    var information = Sample.incomplete
+    information.program = "/home/me/A\u{1b}[2Jpp"
+    information.captureReason = "no \u{9b}31m reason"
+    let subject = ReportSubject(information)
+    let names = ReportNames(stacks: Sample.Stacks(), symbolizer: LoudNamer())
+    for usesColor in [false, true] {
+      var options = options()
+      options.style = TextStyle(usesColor: usesColor)
+      var list = options
+      list.format = .markdown
+      for text in [
+        StatisticsReport(Sample.statistics, subject: subject, names: names).render(options),
+        StatisticsReport(Sample.statistics, subject: subject, names: names).render(list),
+        GenerationsReport(
+          Sample.generations, chosen: Sample.generations.open, objects: Sample.objects, subject: subject, names: names
+        ).render(options),
+        ObjectsReport(Sample.objects, subject: subject, names: names).render(options),
+        HistoryReport(Sample.history, subject: subject, names: names).render(options),
+        DifferenceReport(Sample.difference, subject: subject, names: names).render(options),
+      ] {
+        let own = text.replacing(/\u{1b}\[(0|1|2|33)m/, with: "")
+        let loud = own.unicodeScalars.filter { $0 != "\n" && ($0.value < 0x20 || (0x7f...0x9f).contains($0.value)) }
+        XCTAssertTrue(loud.isEmpty, text.debugDescription)
+        XCTAssertTrue(text.contains("u{1B}") || text.contains("u{009B}"), "no name is in it")
+      }
+    }
+  }
+
+  private struct LoudNamer: FrameNamer {
+    var notes: [SymbolNote] { [] }
+    func frame(at location: CodeLocation) -> Frame {
+      Frame(function: "\u{1b}[31mf()\n", offset: 1, module: "A\tpp", origin: .program)
+    }
   }
 }

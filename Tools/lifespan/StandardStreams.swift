@@ -1,6 +1,7 @@
 // Writing to stdout and stderr without buffers, so that our lines never tear a program's.
 
 import Glibc
+import LifespanReport
 
 enum StandardStreams {
   /// True while a report belongs on stderr, because stdout is a recorded program's. Main thread only.
@@ -12,7 +13,8 @@ enum StandardStreams {
   static func printLine(_ text: String) { printText(text + "\n") }
   /// Text that ends its own lines: a whole report.
   static func printText(_ text: String) { write(text, to: report) }
-  static func errorLine(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+  /// One line; a name in it that holds control characters speaks to no terminal.
+  static func errorLine(_ text: String) { write(text.printable + "\n", to: STDERR_FILENO) }
 
   /// Writes all of it or gives up at the first error: nobody listens then.
   static func write(_ text: String, to descriptor: Int32) {

@@ -62,7 +62,7 @@ public struct DifferenceReport {
     }
     lines += options.rest(of: all.rows.count, shown: places.count, "type")
     lines += Preface.closing(names, style: options.style)
-    return lines.joined(separator: "\n") + "\n"
+    return options.style.text(lines)
   }
 
   private func grid() -> Grid {

@@ -10,7 +10,8 @@ public struct TraceDump {
 
   /// Hands out the text piece by piece, each ending with a newline: a trace may be larger than memory.
   public func write(_ use: (String) -> Void) throws(TraceError) {
-    use(DumpLines.header(trace.header).joined(separator: "\n") + "\n")
+    let style = TextStyle()
+    use(style.text(DumpLines.header(trace.header)))
     var last: UInt64?
     var sites = 0
     try trace.forEachPart { chunk, part in
@@ -21,7 +22,7 @@ public struct TraceDump {
       case .rows(let rows): lines += Self.lines(rows, &sites).map { "  " + $0 }
       case .events(let batch): for index in 0..<batch.count { lines.append("  " + DumpLines.line(batch, index)) }
       }
-      use(lines.joined(separator: "\n") + "\n")
+      use(style.text(lines))
     }
     let ending = trace.ending.sentence
     use(ending.isEmpty ? "whole, \(trace.ending.offset) bytes\n" : ending + "\n")

@@ -35,7 +35,7 @@ public struct HistoryReport {
     }
     if history.object.died == nil { lines += Footnotes.ages(subject) }
     lines += Preface.closing(names, style: options.style)
-    return lines.joined(separator: "\n") + "\n"
+    return options.style.text(lines)
   }
 
   private func about(_ object: ObjectRecord, style: TextStyle) -> [String] {

@@ -84,7 +84,7 @@ public struct ObjectsReport {
     lines += options.rest(of: list.count, shown: places.count, "object")
     lines += Footnotes.kept(list.keptCount, list.keptBytes) + Footnotes.ages(subject)
     lines += Preface.closing(names, style: options.style)
-    return lines.joined(separator: "\n") + "\n"
+    return options.style.text(lines)
   }
 
   /// Serials are words to the eye and numbers to the order.

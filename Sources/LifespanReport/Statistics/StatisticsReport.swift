@@ -53,7 +53,7 @@ public struct StatisticsReport {
     let usual = options.format == .csv ? Self.usualColumns.dropLast() + ["kind", "module", "type"] : Self.usualColumns
     shown = shown.selecting(options.columns ?? usual)
     if let text = options.plainText(shown, subject) { return text }
-    return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
+    return options.style.text(text(shown, of: all.rows.count, options))
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {

@@ -35,15 +35,29 @@ public struct TextStyle: Sendable {
     return lines
   }
 
+  /// The lines of a report as one text: whatever name stands in them, none but our own sequences reach the terminal.
+  func text(_ lines: [String]) -> String {
+    lines.map { usesColor ? Self.decorated($0) : $0.printable }.joined(separator: "\n") + "\n"
+  }
+
+  private static let ends = "\u{1b}[0m"
+  private static let begins = ["1", "2", "33"].map { "\u{1b}[\($0)m" }
+
   private func wrap(_ text: String, _ code: String) -> String {
-    usesColor && !text.isEmpty ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+    usesColor && !text.isEmpty ? "\u{1b}[\(code)m\(text)\(Self.ends)" : text
+  }
+
+  /// A line that may be decorated, printable between its decorations.
+  private static func decorated(_ line: String) -> String {
+    guard let begin = begins.first(where: line.hasPrefix), line.hasSuffix(ends) else { return line.printable }
+    return begin + String(line.dropFirst(begin.count).dropLast(ends.count)).printable + ends
   }
 }
 
 extension String {
-  /// As a line of a report shows it: control characters, and those that turn the direction of a line, as Swift writes them. Names of marks
-  /// and types are the recorded program's: they must neither break a line nor speak to the terminal.
-  var printable: String {
+  /// As a line of a report or a message shows it: control characters, and those that turn the direction of a line, as Swift writes them.
+  /// Names of marks, types, functions and files are the recorded program's: they must neither break a line nor speak to the terminal.
+  public var printable: String {
     guard unicodeScalars.contains(where: \.speaksToTerminal) else { return self }
     return unicodeScalars.map { $0.speaksToTerminal ? $0.escaped(asASCII: true) : String($0) }.joined()
   }
