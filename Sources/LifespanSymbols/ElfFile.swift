@@ -15,8 +15,14 @@ final class ElfFile {
 
   init(path: String) throws(ElfError) {
     guard elf_version(UInt32(EV_CURRENT)) != UInt32(EV_NONE) else { throw .notElf }
-    let opened = open(path, O_RDONLY | O_CLOEXEC)
+    // Paths come out of a trace: one that is a pipe or a device by now must neither hang us nor be read.
+    let opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard opened >= 0 else { throw .cannotOpen(String(cString: strerror(errno))) }
+    var status = stat()
+    guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(opened)
+      throw .notElf
+    }
     guard let elf = elf_begin(opened, ELF_C_READ, nil) else {
       close(opened)
       throw .notElf

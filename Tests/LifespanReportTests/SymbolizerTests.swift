@@ -94,6 +94,15 @@ final class SymbolizerTests: XCTestCase {
     XCTAssertEqual(name(.instruction(hidden), ran, Symbolizer(symbols: folder.path)), "private_one(int) + 0 [Sample]")
   }
 
+  func testWhatIsNoFileIsNotOpenedForReading() throws {
+    // Nobody writes into the pipe: an open that waits for that never returns.
+    let pipe = try temporaryFolder(self).appendingPathComponent("libPipe.so").path
+    XCTAssertEqual(mkfifo(pipe, 0o600), 0)
+    for path in [pipe, "/dev/zero", "/proc"] {
+      XCTAssertThrowsError(try ElfFile(path: path)) { XCTAssertEqual($0 as? ElfError, .notElf, path) }
+    }
+  }
+
   func testAnotherBuildIsSaidAndNotGuessed() throws {
     let program = try CompiledProgram.build(in: temporaryFolder(self), name: "libSample.so")
     let hidden = try start(of: "_ZL11private_onei", in: program)
