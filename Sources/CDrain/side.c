@@ -8,7 +8,8 @@
 static bool side_node(struct lifespan_drain *d, const struct lifespan_cell *cells) {
   uint64_t id = lifespan_cell_value(cells[0].b);
   uint64_t bound = (uint64_t)d->node_count * 2 + DRAIN_NODE_WINDOW; // ids come from a counter
-  if (id < LIFESPAN_STACK_FIRST || id >= DRAIN_NODE_LIMIT || id > bound || cells[1].a >= DRAIN_NODE_LIMIT) return false;
+  // A parent is an older node: a tree in which it is not may run in a circle.
+  if (id < LIFESPAN_STACK_FIRST || id >= DRAIN_NODE_LIMIT || id > bound || cells[1].a >= id) return false;
   size_t need = (id + 1) * sizeof(struct drain_node);
   if (d->nodes.used < need) {
     if (!drain_reserve(&d->nodes, need - d->nodes.used)) {
@@ -54,7 +55,7 @@ static bool side_type(struct lifespan_drain *d, const struct lifespan_cell *cell
 }
 
 static bool side_image(struct lifespan_drain *d, const struct lifespan_cell *cells, unsigned count) {
-  if (count < 3) return false;
+  if (count < 3 || lifespan_cell_value(cells[0].b) > UINT32_MAX) return false;
   uint32_t lengths = (uint32_t)cells[2].a, build = lengths >> 16, path = lengths & 0xffff;
   if (build + path > (count - 3) * sizeof(*cells) || cells[2].b > 1) return false;
   const uint8_t *bytes = (const uint8_t *)(cells + 3);
@@ -70,7 +71,7 @@ static bool side_image(struct lifespan_drain *d, const struct lifespan_cell *cel
 
 static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const struct lifespan_cell *cells,
                         unsigned count) {
-  if (count < 2) return false;
+  if (count < 2 || lifespan_cell_value(cells[0].b) > UINT32_MAX) return false;
   uint32_t tid = (uint32_t)(cells[1].a >> 32), length = (uint32_t)cells[1].a;
   if (length > (count - 2) * sizeof(*cells) || cells[1].b < 1 || cells[1].b > 2) return false;
   // A thread writes this before all else: what follows in the ring is its own, also where it took the ring over from a

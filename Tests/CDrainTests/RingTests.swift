@@ -117,11 +117,18 @@ final class RingTests: XCTestCase {
       [lifespan_cell(a: start, b: head(LIFESPAN_R_RECORDING, 1, 2))],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_NODE, 2, 1)), lifespan_cell(a: 0, b: 0)],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_NODE, 2, 1 << 40)), lifespan_cell(a: 0, b: 0)],
+      [lifespan_cell(a: 1, b: head(LIFESPAN_R_NODE, 2, 9)), lifespan_cell(a: 9, b: 0)],  // its own parent
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_TYPE, 1, 1))],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_TYPE, 3, 1)), lifespan_cell(a: 99, b: 0), lifespan_cell(a: 0, b: 0)],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_TYPE, 3, 1)), lifespan_cell(a: 1, b: 1), lifespan_cell(a: 0, b: 0)],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_IMAGE, 3, 1)), lifespan_cell(a: 1, b: 2), lifespan_cell(a: 1, b: 1)],
+      // Numbers that a reader has no room for: the trace would end at them.
+      [
+        lifespan_cell(a: 1, b: head(LIFESPAN_R_IMAGE, 3, 1 << 32)), lifespan_cell(a: 1, b: 2),
+        lifespan_cell(a: 0, b: 1),
+      ],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_THREAD, 2, 1)), lifespan_cell(a: 0, b: 3)],
+      [lifespan_cell(a: 1, b: head(LIFESPAN_R_THREAD, 2, 1 << 32)), lifespan_cell(a: 0, b: 1)],
     ]
     for (number, cells) in wrong.enumerated() {
       XCTAssertTrue(fake_cells(recording.fake, 0, cells, cells.count))
