@@ -76,7 +76,8 @@ static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, 
     uintptr_t low = from > source->texts[i].start ? from : source->texts[i].start;
     uintptr_t high = to < source->texts[i].end ? to : source->texts[i].end;
     if (high <= low || high - low < SHORTEST_GAP) continue;
-    if (high - low > room) rows_put(builder, (uint32_t)(low - source->base), none);
+    // Code may be mapped to be executed and not to be read.
+    if (high - low > room || !rows_readable(source, low, high - low)) rows_put(builder, (uint32_t)(low - source->base), none);
     else rows_gap(source->base, low, high, scratch, builder);
     if (high == source->texts[i].end) rows_put(builder, (uint32_t)(high - source->base), none);
   }
