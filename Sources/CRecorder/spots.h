@@ -36,14 +36,14 @@ static inline uint8_t *lifespan_spot_at(const void *address) {
 
 static inline enum lifespan_spot lifespan_spot(const void *address) {
   const uint8_t *spot = lifespan_spot_at(address);
-  if (spot) return (enum lifespan_spot)*(const volatile uint8_t *)spot;
+  if (spot) return (enum lifespan_spot)__atomic_load_n(spot, __ATOMIC_RELAXED);
   return atomic_load_explicit(&lifespan_spots_unknown, memory_order_relaxed) ? LIFESPAN_SPOT_LIVING : LIFESPAN_SPOT_NONE;
 }
 
 static inline void lifespan_spot_set(const void *address, enum lifespan_spot value) {
   uint8_t *spot = lifespan_spot_at(address);
   if (!spot && value != LIFESPAN_SPOT_NONE) spot = lifespan_spot_make(address);
-  if (spot) *(volatile uint8_t *)spot = (uint8_t)value;
+  if (spot) __atomic_store_n(spot, (uint8_t)value, __ATOMIC_RELAXED);
 }
 
 #pragma GCC visibility pop
