@@ -1,6 +1,6 @@
 """The packed recorder (Tools/package) where little is: a root of glibc, libstdc++ and one program, no /proc, no /tmp, no rights."""
 
-import filecmp, os, re, shutil, signal, subprocess, threading
+import filecmp, json, os, re, shutil, signal, subprocess, threading, time
 
 from harness import ROOT, Result, Skip, behaviour, expect, our_lines
 from recording import Recording
@@ -220,14 +220,26 @@ def stopped(bench):
         shutil.rmtree(image.root)
 
 
-@behaviour("docker kill: the trace is readable, and says that it was cut")
+def objects(bench, image):
+    """(total, living) of First and Second as far as they stand in the trace."""
+    result = bench.run([bench.lifespan, "stats", image.trace(), "--lifespan", "all", "--type", "Program.*", "--json"])
+    rows = {row["type"]: (row["total_count"], row["persistent_count"]) for row in json.loads(result.out or "{}").get("rows", [])}
+    return [rows.get(f"Program.{name}", (0, 0)) for name in ("First", "Second")]
+
+
+@behaviour("docker kill: what the program did a moment before is in the trace, which says that it was cut")
 def killed(bench):
     may("--pid", "--fork")
     image, command = steps(bench, f"{WORK} say ready wait")
     with First(bench, image, *command) as session:
         session.until(r"^ready$")
+        # What is drained is written soon, without being asked for.
+        end = time.monotonic() + 30
+        while objects(bench, image) != [(60, 40), (30, 30)]:
+            expect(time.monotonic() < end, f"after 30 s the trace holds {objects(bench, image)}")
         os.kill(session.record(), signal.SIGKILL)
         session.process.wait()
+    expect(objects(bench, image) == [(60, 40), (30, 30)], f"the trace holds {objects(bench, image)}")
     result = bench.run([bench.lifespan, "stats", image.trace(), "--json"])
     expect("the recorder was killed" in result.out, f"the trace is not called cut: {result.out[:300]}")
 
