@@ -52,6 +52,7 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
   object->stamp = record->stamp;
   object->size = size;
   object->site = site;
+  if (type && is_block(d, old_type) && !is_block(d, type)) d->counts.retyped++;
   object->generation = generation;
   object->thread = record->thread & 0x3fffffff;
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
@@ -123,8 +124,36 @@ static struct drain_object *apply_mover(struct lifespan_drain *d, uint64_t addre
   return aside ? aside : drain_living_find(&d->living, address);
 }
 
+static bool is_block(const struct lifespan_drain *d, uint32_t type) {
+  return type < d->type_count && drain_types(d)[type].kind == LIFESPAN_KIND_MALLOC;
+}
+
+// What was moved belongs to another site, and by its type or its bucket of sizes perhaps to another row: it leaves the old
+// one as if it had never been there, so that total stays living + destroyed.
+static void apply_new_site(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record,
+                           const struct drain_object *before) {
+  const struct drain_site *old = &drain_sites(d)[before->site];
+  uint32_t old_type = old->type, type = (uint32_t)(record->xc >> 32);
+  uint32_t stack = (uint32_t)record->xc ? (uint32_t)record->xc : old->stack;
+  uint32_t site = drain_site_of(d, type ? type : old_type, stack, object->size);
+  if (site == UINT32_MAX) return apply_no_memory(d);
+  object->site = site;
+  struct drain_row *row = drain_row_of(d, old_type, object->generation);
+  if (row) {
+    row->births--;
+    row->bytes -= before->size;
+    if (object->state & DRAIN_STATE_KEPT) row->deaths--;
+  }
+  row = drain_row_of(d, drain_sites(d)[site].type, object->generation);
+  if (!row) return;
+  row->births++;
+  row->bytes += object->size;
+  if (object->state & DRAIN_STATE_KEPT) row->deaths++;
+}
+
 static void apply_moved(struct lifespan_drain *d, const struct drain_record *record) {
   uint64_t from = record->xa, to = record->value, size = record->xb & LIFESPAN_VALUE_MASK;
+  bool retyped = size == LIFESPAN_VALUE_MASK;
   struct drain_object *object = apply_mover(d, from);
   if (!object) return;
   // Also where it "stays": its address may have been taken while it was aside, and two objects never share a key.
@@ -141,13 +170,12 @@ static void apply_moved(struct lifespan_drain *d, const struct drain_record *rec
     *object = moved;
   }
   object->key = to;
-  object->size = size;
+  if (!retyped) object->size = size;
   object->state &= DRAIN_STATE_KEPT;
-  struct drain_row *row = drain_row_of(d, drain_sites(d)[object->site].type, object->generation);
-  if (row) row->bytes += size - moved.size; // total stays living + destroyed
+  apply_new_site(d, object, record, &moved);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_MOVED);
   event.old_address = from;
-  event.old_size = moved.size;
+  event.old_site = moved.site;
   drain_emit(d, &event);
 }
 

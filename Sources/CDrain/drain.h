@@ -81,7 +81,7 @@ struct drain_node {
 
 // ---- Records and events ---------------------------------------------------------------------------------------------
 struct drain_record { // of a ring, as read
-  uint64_t stamp, value, xa, xb, task;
+  uint64_t stamp, value, xa, xb, xc, task; // words a and b of the second cell, a of the third
   uint32_t thread, slot;
   uint8_t kind, cells;
 };

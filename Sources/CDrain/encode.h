@@ -17,10 +17,10 @@ struct drain_event {
   uint64_t stamp, address, serial, task;
   uint64_t size;        // of the object, after the event
   uint64_t old_address; // MOVED
-  uint64_t old_size;    // MOVED
   int64_t count_before; // strong count, -1 not known
   uint32_t site, stack, thread, amount;
   uint32_t class;      // of the site's size: see drain_class
+  uint32_t old_site;   // MOVED
   uint32_t generation; // of the object
   uint32_t ordinal;    // how many events of this object came before
   uint8_t kind, flavour;

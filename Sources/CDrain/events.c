@@ -120,7 +120,7 @@ static unsigned events_other(struct drain_encoder *e, const struct drain_event *
     }
   } else if (event->kind == LIFESPAN_EVENT_MOVED) {
     events_put(e, DRAIN_MOVES, drain_zigzag((int64_t)(event->address - event->old_address)));
-    events_put(e, DRAIN_MOVES, event->size);
+    events_put(e, DRAIN_MOVES, event->site);
   } else if (event->kind == LIFESPAN_EVENT_DEATH || event->kind == LIFESPAN_EVENT_FREE ||
              event->kind == LIFESPAN_EVENT_PLAIN_FREE) {
     events_freed_address(e, event);

@@ -90,12 +90,12 @@ static bool ring_kind_fits(unsigned kind, unsigned cells) {
   case LIFESPAN_R_BIRTH:
   case LIFESPAN_R_RETAIN:
   case LIFESPAN_R_RELEASE:
-  case LIFESPAN_R_MOVED:
   case LIFESPAN_R_TASK:
   case LIFESPAN_R_NODE: return cells == 2;
   case LIFESPAN_R_DEATH:
   case LIFESPAN_R_DEINIT:
   case LIFESPAN_R_DEINIT_START: return cells == 1 || cells == 2;
+  case LIFESPAN_R_MOVED: return cells == 3;
   case LIFESPAN_R_FREE:
   case LIFESPAN_R_MOVING:
   case LIFESPAN_R_MOVE_FAILED:
@@ -117,7 +117,8 @@ static bool ring_event_valid(const struct drain_record *record) {
   case LIFESPAN_R_TASK: return true;
   case LIFESPAN_R_MARK: return record->value <= ((uint64_t)record->cells - 1) * sizeof(struct lifespan_cell);
   case LIFESPAN_R_RECORDING: return record->value <= 1;
-  case LIFESPAN_R_MOVED: return record->value && record->xa && record->xa <= LIFESPAN_VALUE_MASK;
+  case LIFESPAN_R_MOVED:
+    return record->value && record->xa && record->xa <= LIFESPAN_VALUE_MASK && record->xc >> 32 < DRAIN_TYPE_LIMIT;
   default: return record->value;
   }
 }
@@ -151,6 +152,7 @@ static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uin
     record->xa = ring_load(&further->a);
     record->xb = ring_load(&further->b);
   }
+  if (cells > 2) record->xc = ring_load(&r->cells[(r->position + 2) & r->mask].a);
   return ring_event_valid(record);
 }
 

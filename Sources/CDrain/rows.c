@@ -95,6 +95,7 @@ void drain_end_rows(struct lifespan_drain *d, struct drain_encoder *e, bool clea
   rows_end(e, "late", c->late);
   rows_end(e, "ends_not_seen", c->ends_not_seen);
   rows_end(e, "swapped", c->swapped);
+  rows_end(e, "retyped", c->retyped);
   rows_end(e, "unattached", c->unattached);
   rows_end(e, "damaged", c->damaged);
   rows_end(e, "clean", clean);

@@ -9,7 +9,8 @@
 struct save_object { // a living object whose birth is older than the history
   uint64_t serial;
   const struct drain_object *object;
-  uint64_t address, size; // before the first move that the history holds
+  uint64_t address;       // before the first move that the history holds
+  uint32_t site;          // the same
   uint32_t held;          // events of it in the history
   bool moved, deinit;     // such an event is in the history
 };
@@ -77,7 +78,7 @@ static void save_collect(struct save *s) {
     const struct drain_object *object = &living->slots[i];
     if (!object->key || object->serial >= s->first_serial) continue;
     s->objects[s->count++] = (struct save_object){
-        .serial = object->serial, .object = object, .address = object->key & LIFESPAN_VALUE_MASK, .size = object->size};
+        .serial = object->serial, .object = object, .address = object->key & LIFESPAN_VALUE_MASK, .site = object->site};
   }
   save_sort(s->d->map, s->objects, s->count);
 }
@@ -95,46 +96,52 @@ static void save_look_back(struct save *s) {
     if (event->kind != LIFESPAN_EVENT_MOVED || object->moved) continue;
     object->moved = true;
     object->address = event->old_address;
-    object->size = event->old_size;
+    object->site = event->old_site;
   }
+}
+
+static struct save_rest *save_rest_of(struct save *s, uint32_t site, uint32_t generation) {
+  const struct drain_row *row = drain_row_of(s->d, drain_sites(s->d)[site].type, generation);
+  return row ? &s->rest[row - drain_rows(s->d)] : NULL;
+}
+
+// The file tells of the object in the old site's row and then in the new one's; the rest has it in the new one's alone.
+static void save_moved(struct save *s, const struct drain_event *event, struct save_rest *now) {
+  struct save_rest *before = save_rest_of(s, event->old_site, event->generation);
+  if (!now || !before) return;
+  now->births--;
+  now->bytes -= event->size;
+  before->births++;
+  before->bytes += drain_sites(s->d)[event->old_site].size;
 }
 
 // Takes an event that goes into the file out of the rest.
 static void save_emit(struct save *s, const struct drain_event *event) {
-  struct lifespan_drain *d = s->d;
-  const struct drain_row *row = drain_row_of(d, drain_sites(d)[event->site].type, event->generation);
-  struct save_rest *rest = row ? &s->rest[row - drain_rows(d)] : NULL;
+  struct save_rest *rest = save_rest_of(s, event->site, event->generation);
   if (rest && event->kind == LIFESPAN_EVENT_BIRTH) {
     rest->births--;
     rest->bytes -= event->size;
-  } else if (rest && event->kind == LIFESPAN_EVENT_MOVED) {
-    rest->bytes -= event->size - event->old_size;
+  } else if (event->kind == LIFESPAN_EVENT_MOVED) {
+    save_moved(s, event, rest);
   }
   drain_encode(s->encoder, event);
 }
 
 static void save_old_object(struct save *s, const struct save_object *old) {
   const struct drain_object *object = old->object;
-  const struct drain_site *site = &drain_sites(s->d)[object->site];
+  const struct drain_site *site = &drain_sites(s->d)[old->site];
   struct drain_event event = {.stamp = object->stamp,
                               .address = old->address,
                               .serial = object->serial,
                               .size = site->size,
                               .count_before = -1,
-                              .site = object->site,
+                              .site = old->site,
                               .class = site->class,
                               .thread = object->thread,
                               .generation = object->generation,
                               .kind = LIFESPAN_EVENT_BIRTH};
   save_emit(s, &event);
-  // What happened to it before the history begins has no time of its own any more: it stands at the birth.
-  if (old->size != site->size) {
-    event.kind = LIFESPAN_EVENT_MOVED;
-    event.old_address = old->address;
-    event.old_size = site->size;
-    event.size = old->size;
-    save_emit(s, &event);
-  }
+  // What happened to it before the history begins has no time of its own any more: it is born as it was then.
   if (object->state & DRAIN_STATE_KEPT && !old->deinit) {
     event.kind = LIFESPAN_EVENT_DEINIT;
     save_emit(s, &event);
@@ -169,9 +176,8 @@ static uint64_t save_dropped(const struct save *s) {
   uint64_t dropped = 0;
   for (size_t i = 0; i < s->count; i++) {
     const struct save_object *old = &s->objects[i];
-    bool moved = old->size != drain_sites(s->d)[old->object->site].size;
     bool ended = old->object->state & DRAIN_STATE_KEPT && !old->deinit;
-    uint64_t told = 1ull + old->held + moved + ended;
+    uint64_t told = 1ull + old->held + ended;
     if (old->object->events > told) dropped += old->object->events - told;
   }
   return dropped;

@@ -1,90 +1,168 @@
-// free and realloc as the program calls them: objects that are freed behind the runtime's back, and memory that outlived its object's deinit.
-// Interposed in the preload library; each passes on to the function that would have been called without us.
+// The malloc family as the program calls it. Each function passes on to the one that would have been called without us and tells the recorder: a birth after
+// the block was obtained, an end before it is given back. C++'s operator new comes through malloc.
 //
-// malloc is interposed for one case: an allocator that a static executable hides from the shared C++ library. The runtime names types with C++ strings, which
-// that library allocates and the executable frees; while a type is named for us, the executable's own malloc and free serve them.
+// A static executable may hide its own allocator from the shared C++ library. The runtime names types with C++ strings, which that library allocates and the
+// executable frees; while a type is named for us, the executable's own malloc and free serve them.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "lifespan_interpose.h"
 #include "preload.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
-// glibc's own, for calls that come before the next definition is known (dlsym itself may free).
+// glibc's own, for calls that come before the next definitions are known (dlsym itself may allocate).
 extern void *__libc_malloc(size_t size);
-extern void __libc_free(void *address);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
 extern void *__libc_realloc(void *address, size_t size);
+extern void __libc_free(void *address);
 
-static void *(*executable_malloc)(size_t);
-static void *(*next_malloc)(size_t);
-static void (*next_free)(void *);
-static void *(*next_realloc)(void *, size_t);
-static __thread volatile int looking __attribute__((tls_model("initial-exec")));
+static int libc_posix_memalign(void **out, size_t alignment, size_t size) {
+  int saved = errno;
+  void *block = __libc_memalign(alignment, size);
+  errno = saved;
+  if (!block) return ENOMEM;
+  *out = block;
+  return 0;
+}
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+static void *libc_valloc(size_t size) { return __libc_memalign(page_size(), size); }
+static void *libc_pvalloc(size_t size) { return __libc_memalign(page_size(), (size + page_size() - 1) & ~(page_size() - 1)); }
 
+static struct {
+  void *(*malloc)(size_t);
+  void *(*calloc)(size_t, size_t);
+  void *(*realloc)(void *, size_t);
+  void (*free)(void *);
+  int (*posix_memalign)(void **, size_t, size_t);
+  void *(*aligned_alloc)(size_t, size_t);
+  void *(*memalign)(size_t, size_t);
+  void *(*valloc)(size_t);
+  void *(*pvalloc)(size_t);
+} next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_free, libc_posix_memalign, __libc_memalign, __libc_memalign, libc_valloc, libc_pvalloc};
+static uint32_t looked; // 0 not yet, 1 somebody looks, 2 done
+
+// The definitions behind ours in the order of symbol lookup. By whichever call comes first, long before there is a second thread.
 static void look_up(void) {
-  if (looking) return;
-  looking = 1;
-  void (*found_free)(void *) = (void (*)(void *))dlsym(RTLD_NEXT, "free");
-  void *(*found_realloc)(void *, size_t) = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-  void *(*found_malloc)(size_t) = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
-  __atomic_store_n(&next_malloc, found_malloc, __ATOMIC_RELEASE);
-  __atomic_store_n(&next_realloc, found_realloc, __ATOMIC_RELEASE);
-  __atomic_store_n(&next_free, found_free, __ATOMIC_RELEASE);
-  looking = 0;
+  uint32_t none = 0;
+  if (!__atomic_compare_exchange_n(&looked, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+#define FIND(name)                                                                       \
+  do {                                                                                   \
+    void *found = dlsym(RTLD_NEXT, #name);                                               \
+    if (found) __atomic_store_n((void **)&next.name, found, __ATOMIC_RELAXED);           \
+  } while (0)
+  FIND(malloc);
+  FIND(calloc);
+  FIND(realloc);
+  FIND(posix_memalign);
+  FIND(aligned_alloc);
+  FIND(memalign);
+  FIND(valloc);
+  FIND(pvalloc);
+  FIND(free);
+#undef FIND
+  __atomic_store_n(&looked, 2, __ATOMIC_RELEASE);
 }
 
+#define NEXT(name) (__builtin_expect(__atomic_load_n(&looked, __ATOMIC_ACQUIRE) != 2, 0) ? (look_up(), next.name) : next.name)
+#define NAMING (__builtin_expect(executable_malloc != NULL, 0) && lifespan_recorder_is_naming())
+
+static void *(*executable_malloc)(size_t);
+void lifespan_preload_name_with(void *function) { executable_malloc = (void *(*)(size_t))function; }
+
+// ---- Births ---------------------------------------------------------------------------------------------------------------
+
+// A call of the next definition, then a birth of its result.
+#define ALLOCATE(size, call) ALLOCATE_FOR(LIFESPAN_CALLER, size, call)
+#define ALLOCATE_FOR(caller, size, call)                         \
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR); \
+  void *block = call;                                            \
+  lifespan_quiet_end(was);                                       \
+  lifespan_record_block(block, size, caller);                    \
+  return block;
+
+static void *malloc_hook(size_t size) {
+  if (NAMING) return executable_malloc(size);
+  ALLOCATE(size, NEXT(malloc)(size))
+}
+
+static void *calloc_hook(size_t count, size_t size) {
+  if (NAMING) { // not large: a name's text
+    void *block = executable_malloc(count * size);
+    return block ? memset(block, 0, count * size) : NULL;
+  }
+  ALLOCATE(count * size, NEXT(calloc)(count, size)) // a product that overflows fails there
+}
+
+static void *aligned_alloc_hook(size_t alignment, size_t size) { ALLOCATE(size, NEXT(aligned_alloc)(alignment, size)) }
+static void *memalign_hook(size_t alignment, size_t size) { ALLOCATE(size, NEXT(memalign)(alignment, size)) }
+static void *valloc_hook(size_t size) { ALLOCATE(size, NEXT(valloc)(size)) }
+static void *pvalloc_hook(size_t size) { ALLOCATE(size, NEXT(pvalloc)(size)) }
+
+static int posix_memalign_hook(void **out, size_t alignment, size_t size) {
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  int failure = NEXT(posix_memalign)(out, alignment, size);
+  lifespan_quiet_end(was);
+  if (!failure) lifespan_record_block(*out, size, LIFESPAN_CALLER);
+  return failure;
+}
+
+// ---- Ends -----------------------------------------------------------------------------------------------------------------
+
 static void free_hook(void *address) {
-  if (executable_malloc && lifespan_recorder_is_naming()) {
+  if (NAMING) {
     ((void (*)(void *))lifespan_executable_free())(address);
     return;
   }
   lifespan_record_free(address);
-  void (*next)(void *) = __atomic_load_n(&next_free, __ATOMIC_ACQUIRE);
-  if (!next) {
-    look_up();
-    next = __atomic_load_n(&next_free, __ATOMIC_ACQUIRE);
-  }
-  if (!next) {
-    __libc_free(address);
-    return;
-  }
-  __attribute__((musttail)) return next(address);
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  NEXT(free)(address);
+  lifespan_quiet_end(was);
 }
 
-static void *realloc_hook(void *address, size_t size) {
-  void *(*next)(void *, size_t) = __atomic_load_n(&next_realloc, __ATOMIC_ACQUIRE);
-  if (!next) {
-    look_up();
-    next = __atomic_load_n(&next_realloc, __ATOMIC_ACQUIRE);
+// ---- Moves ----------------------------------------------------------------------------------------------------------------
+
+static inline __attribute__((always_inline)) void *move(void *address, size_t size, struct lifespan_frame caller) {
+  if (!address || !size) { // a new block, or one that is given back (glibc), or one for another
+    if (address) lifespan_record_free(address);
+    ALLOCATE_FOR(caller, size, NEXT(realloc)(address, size))
   }
-  if (!next) next = __libc_realloc;
-  if (!lifespan_record_moving(address)) __attribute__((musttail)) return next(address, size);
-  void *moved = next(address, size);
-  if (moved || size) lifespan_record_moved(address, moved, size);
-  else lifespan_record_free(address); // realloc to 0 gave the block back
+  uint32_t recorded = lifespan_record_moving(address);
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  void *moved = NEXT(realloc)(address, size);
+  lifespan_quiet_end(was);
+  lifespan_record_moved(recorded, address, moved, size, caller);
   return moved;
 }
 
-void lifespan_preload_name_with(void *function) { executable_malloc = (void *(*)(size_t))function; }
+static void *realloc_hook(void *address, size_t size) { return move(address, size, LIFESPAN_CALLER); }
 
-static void *malloc_hook(size_t size) {
-  if (executable_malloc && lifespan_recorder_is_naming()) return executable_malloc(size);
-  void *(*next)(size_t) = __atomic_load_n(&next_malloc, __ATOMIC_ACQUIRE);
-  if (!next) {
-    look_up();
-    next = __atomic_load_n(&next_malloc, __ATOMIC_ACQUIRE);
+static void *reallocarray_hook(void *address, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
   }
-  if (!next) next = __libc_malloc;
-  __attribute__((musttail)) return next(size);
+  return move(address, bytes, LIFESPAN_CALLER);
 }
 
 EXPORTED void *malloc(size_t size) __attribute__((alias("malloc_hook")));
-EXPORTED void free(void *address) __attribute__((alias("free_hook")));
+EXPORTED void *calloc(size_t count, size_t size) __attribute__((alias("calloc_hook")));
 EXPORTED void *realloc(void *address, size_t size) __attribute__((alias("realloc_hook")));
+EXPORTED void *reallocarray(void *address, size_t count, size_t size) __attribute__((alias("reallocarray_hook")));
+EXPORTED void free(void *address) __attribute__((alias("free_hook")));
+EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) __attribute__((alias("posix_memalign_hook")));
+EXPORTED void *aligned_alloc(size_t alignment, size_t size) __attribute__((alias("aligned_alloc_hook")));
+EXPORTED void *memalign(size_t alignment, size_t size) __attribute__((alias("memalign_hook")));
+EXPORTED void *valloc(size_t size) __attribute__((alias("valloc_hook")));
+EXPORTED void *pvalloc(size_t size) __attribute__((alias("pvalloc_hook")));
 
 void *lifespan_preload_foreign_free(void) {
   void *used = dlsym(RTLD_DEFAULT, "free");

@@ -141,17 +141,13 @@ static void start(struct lifespan_map *map) {
   }
 }
 
-__attribute__((constructor)) static void preload_start(void) {
-  const char *session_path = getenv("LIFESPAN_SESSION");
-  if (!session_path || !*session_path) return;
-  int saved_errno = errno;
+static void join_session(const char *session_path) {
   char reason[256];
   int runtime = lifespan_recorder_runtime(reason, sizeof reason);
   int session = connect_to(session_path);
   if (session < 0) {
     if (runtime == 1) lifespan_preload_say("nothing recorded", "the recording command can't be reached");
     clean_environment();
-    errno = saved_errno;
     return;
   }
   static struct lifespan_message answer;
@@ -167,6 +163,15 @@ __attribute__((constructor)) static void preload_start(void) {
   } else if (!answered || answer.status != LIFESPAN_VERDICT_PASS) {
     clean_environment();
   }
+}
+
+__attribute__((constructor)) static void preload_start(void) {
+  int saved_errno = errno;
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
+  const char *session_path = getenv("LIFESPAN_SESSION");
+  if (session_path && *session_path) join_session(session_path);
+  lifespan_record_no_early_blocks();
+  lifespan_quiet_end(was);
   errno = saved_errno;
 }
 

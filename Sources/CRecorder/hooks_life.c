@@ -21,7 +21,9 @@ typedef void (*deallocate)(void *object, size_t size, size_t alignment_mask);
 #define ALLOCATE_HOOK(name)                                                                                  \
   ORIGINAL(name);                                                                                            \
   FRAME_POINTER void *lifespan_hook_##name(const void *metadata, size_t size, size_t alignment_mask) {       \
+    uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);                                              \
     void *object = ((allocate)lifespan_original_##name)(metadata, size, alignment_mask);                     \
+    lifespan_quiet_end(was);                                                                                 \
     if (lifespan_on()) lifespan_record_birth(object, metadata, size, LIFESPAN_CALLER);                       \
     return object;                                                                                           \
   }
@@ -49,7 +51,9 @@ static uint64_t box_size(const void *box_metadata) {
 
 ORIGINAL(allocBox);
 FRAME_POINTER struct pair lifespan_hook_allocBox(const void *type) {
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
   struct pair box = ((allocate_box)lifespan_original_allocBox)(type);
+  lifespan_quiet_end(was);
   if (lifespan_on()) {
     const void *metadata = *(const void *const *)box.first;
     lifespan_record_birth(box.first, metadata, box_size(metadata), LIFESPAN_CALLER);
@@ -64,8 +68,12 @@ typedef __attribute__((swiftcall)) struct pair (*create_task)(size_t flags, void
 ORIGINAL(task_create_common);
 FRAME_POINTER __attribute__((swiftcall)) struct pair lifespan_hook_task_create_common(size_t flags, void *options, const void *type, void *function,
                                                                                      void *context, size_t size) {
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
   struct pair task = ((create_task)lifespan_original_task_create_common)(flags, options, type, function, context, size);
-  if (lifespan_on() && task.first) lifespan_record_task_birth(task.first, LIFESPAN_CALLER);
+  lifespan_quiet_end(was);
+  if (!lifespan_on()) return task;
+  lifespan_record_held_back(task.first);
+  if (task.first) lifespan_record_task_birth(task.first, LIFESPAN_CALLER);
   return task;
 }
 

@@ -40,6 +40,7 @@ struct lifespan_process {
   void *on_full_context;
   uint32_t tsc;          // clock is the time stamp counter
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
+  uint32_t blocks;       // every block of malloc is recorded, not Swift objects alone
   bool pointer_mode;     // births by the runtime's data pointers, deaths by free() (hooks_pointer.c)
   bool free_elsewhere;   // the program brings an allocator of its own: free() is not ours to interpose
   void *free_entry;      // free() to be detoured, NULL: it is interposed, or only tracked types are recorded
@@ -68,6 +69,8 @@ struct lifespan_thread {
 struct lifespan_local {
   struct lifespan_thread *thread;
   volatile uint32_t inside; // our own code runs: hooks pass on
+  const void *held_back;    // LIFESPAN_QUIET_TASK: a block that may be a task's
+  uint64_t held_back_size;
 };
 extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
 // Values of `inside` beside 1:

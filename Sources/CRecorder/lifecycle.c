@@ -112,6 +112,7 @@ static void take_options(struct lifespan_map *map) {
   process->unwind = map->options.unwind;
   process->depth = map->options.depth ? map->options.depth : 256;
   process->scope = map->options.scope;
+  process->blocks = map->options.malloc_blocks && map->door == LIFESPAN_DOOR_PRELOAD && process->scope == LIFESPAN_SCOPE_SWIFT;
   process->refcounts = map->options.refcounts;
   process->death_stacks = map->options.death_stacks;
   process->check_every = map->options.check_every;
@@ -142,10 +143,13 @@ static void test_hooks(void) {
   lifespan_say_partial("self-test", "its own object was not seen");
 }
 
+static bool one_thread(void) { return &__libc_single_threaded && __libc_single_threaded; }
+
 enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, bool (*on_full)(void *), void *context) {
   if (lifespan_process.map) return LIFESPAN_START_RUNNING;
   int runtime = lifespan_recorder_runtime(map->capture_reason, sizeof map->capture_reason);
-  if (runtime != 1) return runtime == 0 ? LIFESPAN_START_NO_RUNTIME : LIFESPAN_START_UNHOOKABLE;
+  bool blocks_alone = runtime != 1 && map->options.malloc_blocks && map->door == LIFESPAN_DOOR_PRELOAD;
+  if (runtime != 1 && !blocks_alone) return runtime == 0 ? LIFESPAN_START_NO_RUNTIME : LIFESPAN_START_UNHOOKABLE;
   fill_header(map);
   take_options(map);
   if (map->door == LIFESPAN_DOOR_LINKED && map->options.scope == LIFESPAN_SCOPE_SWIFT) lifespan_process.free_entry = (void *)free;
@@ -166,14 +170,15 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
       lifespan_process.unwind = LIFESPAN_UNWIND_AUTO;
     }
   }
-  bool one_thread = &__libc_single_threaded && __libc_single_threaded;
-  if (!lifespan_hooks_start(one_thread)) {
+  if (blocks_alone && runtime) atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL); // the reason stands there
+  if (!blocks_alone && !lifespan_hooks_start(one_thread())) {
     lifespan_process.map = NULL;
     atomic_store(&map->capture, LIFESPAN_CAPTURE_NONE);
     return LIFESPAN_START_UNHOOKABLE;
   }
   lifespan_switch_page->on = 1;
-  test_hooks();
+  lifespan_record_early_blocks();
+  if (!blocks_alone) test_hooks();
   return LIFESPAN_START_OK;
 }
 
@@ -224,7 +229,7 @@ uint64_t lifespan_recorder_mark(const char *name, size_t length) {
 
 static void track_and_hook(void) {
   if (!lifespan_on() || !lifespan_tracks_anything() || lifespan_process.refcounts) return;
-  lifespan_hooks_start(&__libc_single_threaded && __libc_single_threaded); // retain and release, if not there yet
+  lifespan_hooks_start(one_thread()); // retain and release, if not there yet
 }
 static void door_track(const void *metadata) {
   lifespan_recorder_track(metadata);

@@ -29,9 +29,17 @@ static bool write_birth(struct lifespan_thread *thread, const void *object, uint
   return true;
 }
 
-static void born(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, struct lifespan_frame caller) {
-  uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
-  if (write_birth(thread, object, type, size, stack)) lifespan_spot_set(object, LIFESPAN_SPOT_LIVING);
+void lifespan_born_at(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, uint32_t stack) {
+  if (UNLIKELY(spot == LIFESPAN_SPOT_LIVING && lifespan_spot(object) == LIFESPAN_SPOT_BLOCK)) { // its block was taken for one of malloc
+    lifespan_block_is_object(thread, object, type, size, stack);
+    lifespan_spot_set(object, spot);
+    return;
+  }
+  if (write_birth(thread, object, type, size, stack)) lifespan_spot_set(object, (enum lifespan_spot)spot);
+}
+
+void lifespan_born(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, struct lifespan_frame caller) {
+  lifespan_born_at(thread, object, type, size, spot, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
 }
 
 static void write_end(struct lifespan_thread *thread, unsigned kind, const void *object, struct lifespan_frame caller) {
@@ -51,7 +59,7 @@ void lifespan_record_birth(const void *object, const void *metadata, uint64_t si
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   struct lifespan_type type = lifespan_type_at_birth(thread, metadata, caller.pc);
-  if (type.id) born(thread, object, type.id, size, caller);
+  if (type.id) lifespan_born(thread, object, type.id, size, LIFESPAN_SPOT_LIVING, caller);
   lifespan_leave(thread);
 }
 
@@ -66,9 +74,14 @@ static bool memory_is_kept(const void *object) {
 
 void lifespan_record_death(const void *object, struct lifespan_frame caller) {
   if (UNLIKELY(testing(&lifespan_self_test_counts.deaths))) return;
-  if (lifespan_spot(object) != LIFESPAN_SPOT_LIVING) return; // its birth was not recorded: too early, left out, or on a stack
+  enum lifespan_spot spot = lifespan_spot(object);
+  if (spot != LIFESPAN_SPOT_LIVING && spot != LIFESPAN_SPOT_BLOCK) return; // its birth was not recorded: too early, left out, or on a stack
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
+  if (UNLIKELY(spot == LIFESPAN_SPOT_BLOCK)) { // nobody announced the object at its birth
+    struct lifespan_type type = lifespan_type_at_birth(thread, *(const void *const *)object, caller.pc);
+    if (type.id) lifespan_block_is_object(thread, object, type.id, LIFESPAN_SIZE_SAME, LIFESPAN_STACK_NONE);
+  }
   bool kept = memory_is_kept(object);
   write_end(thread, kept ? LIFESPAN_R_DEINIT : LIFESPAN_R_DEATH, object, caller);
   lifespan_spot_set(object, kept ? LIFESPAN_SPOT_KEPT : LIFESPAN_SPOT_NONE); // its free() below us is no event then
@@ -85,7 +98,7 @@ void lifespan_record_task_birth(const void *task, struct lifespan_frame caller) 
   bool recording = atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed);
   if (!immortal && recording) { // immortal: an async let's, inside its parent's memory
     uint32_t type = lifespan_type_named(thread, *(const void *const *)task, LIFESPAN_KIND_TASK, "Swift.Task", 10);
-    if (type) born(thread, task, type, malloc_usable_size((void *)(uintptr_t)task), caller);
+    if (type) lifespan_born(thread, task, type, malloc_usable_size((void *)(uintptr_t)task), LIFESPAN_SPOT_LIVING, caller);
   }
   lifespan_leave(thread);
 }
@@ -96,49 +109,6 @@ void lifespan_record_task_death(const void *task, struct lifespan_frame caller) 
   if (!thread) return;
   write_end(thread, LIFESPAN_R_DEATH, task, caller);
   lifespan_spot_set(task, LIFESPAN_SPOT_NONE);
-  lifespan_leave(thread);
-}
-
-// ---- Plain memory -------------------------------------------------------------------------------------------------------
-
-void lifespan_record_free(const void *address) {
-  if (!lifespan_on() || lifespan_spot(address) == LIFESPAN_SPOT_NONE) return;
-  if (UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
-  struct lifespan_thread *thread = lifespan_enter();
-  if (!thread) return;
-  if (lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_DEATH)) {
-    lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_FREE, 1, (uint64_t)address));
-    lifespan_ring_publish(thread, 1);
-  }
-  lifespan_spot_set(address, LIFESPAN_SPOT_NONE);
-  lifespan_leave(thread);
-}
-
-bool lifespan_record_moving(const void *address) {
-  if (!lifespan_on() || lifespan_spot(address) != LIFESPAN_SPOT_LIVING) return false;
-  struct lifespan_thread *thread = lifespan_enter();
-  if (!thread) return false;
-  bool written = lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_OTHER);
-  if (written) {
-    lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_MOVING, 1, (uint64_t)address));
-    lifespan_ring_publish(thread, 1);
-    lifespan_spot_set(address, LIFESPAN_SPOT_NONE); // once the call has given it away it is another's
-  }
-  lifespan_leave(thread);
-  return written;
-}
-
-void lifespan_record_moved(const void *from, const void *to, uint64_t size) {
-  struct lifespan_thread *thread = lifespan_enter();
-  if (!thread) return;
-  unsigned cells = to ? 2 : 1;
-  lifespan_spot_set(to ? to : from, LIFESPAN_SPOT_LIVING);
-  if (lifespan_ring_reserve(thread, cells, LIFESPAN_LOSS_OTHER)) {
-    unsigned kind = to ? LIFESPAN_R_MOVED : LIFESPAN_R_MOVE_FAILED;
-    lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(kind, cells, (uint64_t)(to ? to : from)));
-    if (to) lifespan_ring_put(thread, 1, (uint64_t)from, size & LIFESPAN_VALUE_MASK);
-    lifespan_ring_publish(thread, cells);
-  }
   lifespan_leave(thread);
 }
 

@@ -8,14 +8,6 @@
 
 #pragma GCC visibility push(hidden)
 
-// The caller's registers, taken in the hook itself.
-struct lifespan_frame {
-  uintptr_t pc, sp, fp;
-};
-#define LIFESPAN_CALLER                                                                                         \
-  ((struct lifespan_frame){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
-                           *(uintptr_t *)__builtin_frame_address(0)})
-
 // After the memory was obtained, before anyone else knows the object.
 void lifespan_record_birth(const void *object, const void *metadata, uint64_t size, struct lifespan_frame caller);
 // Before the memory can be given away.
@@ -24,6 +16,18 @@ void lifespan_record_task_birth(const void *task, struct lifespan_frame caller);
 void lifespan_record_task_death(const void *task, struct lifespan_frame caller);
 // `count_known`: the count word is still as before the event.
 void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller);
+
+// The pieces that events are made of (record.c), for record_block.c. Inside, with the guard held.
+// A birth, with a stack or that of `caller`. The address is marked as `spot` (enum lifespan_spot) when it is written.
+void lifespan_born_at(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, uint32_t stack);
+void lifespan_born(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, struct lifespan_frame caller);
+// A block of malloc has turned out to be an object of that type.
+#define LIFESPAN_SIZE_SAME LIFESPAN_VALUE_MASK
+void lifespan_block_is_object(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, uint32_t stack);
+// Births of what was allocated before the start. Once, at the start.
+void lifespan_record_early_blocks(void);
+// The block that QUIET_TASK held back: recorded where it isn't the task's own. Between hooks.
+void lifespan_record_held_back(const void *task);
 
 // What the hooks saw of the self-test's object: its events are counted here, not recorded.
 struct lifespan_self_test {

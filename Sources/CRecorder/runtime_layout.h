@@ -8,6 +8,7 @@
 
 // Heap object: metadata, then the reference count word.
 #define SWIFT_REFCOUNT_SLOW (1ull << 63)      // a side table holds the counts
+#define SWIFT_REFCOUNT_PURE_SWIFT 1ull        // no Objective-C deallocation: set in every object of this platform
 #define SWIFT_REFCOUNT_IMMORTAL 0xffffffffu   // low half of the word of a static object
 static inline uint64_t swift_refcount_word(const void *object) { return ((const uint64_t *)object)[1]; }
 static inline uint64_t swift_refcount_unowned(uint64_t word) { return word >> 1 & 0x7fffffff; }

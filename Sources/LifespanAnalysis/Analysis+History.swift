@@ -178,7 +178,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
       size = site.size
     }
     if isCount { change = kind == .retain ? Int(amount.amount) : -Int(amount.amount) }
-    if kind == .moved { size = ByteCount(Int64(clamping: batch.moveSizes[index])) }
+    if kind == .moved { size = analysis.trace.sites[Int(batch.sites[index])].size }
     return History.Event(
       number: number + 1, kind: kind, flavour: isCount ? HistoryCollector.flavour(amount.flavour) : nil,
       change: change, countAfter: countAfter(kind, amount, change),

@@ -32,6 +32,7 @@ private final class DifferenceCollector: Collector<Difference> {
   private let from: Timeline.Cut
   private let to: Timeline.Cut
   private let followed: [Bool]
+  private let selected: [Bool]
   private let summed: [Bool]
   private let lives: LifeTracker
   private var changes: [Difference.Change]
@@ -43,7 +44,8 @@ private final class DifferenceCollector: Collector<Difference> {
     self.analysis = analysis
     self.from = from
     self.to = to
-    followed = analysis.catalog.rowOfSite.map { selected[$0] }
+    followed = analysis.catalog.followed(selected, analysis.trace)
+    self.selected = selected
     summed = analysis.catalog.summed(selected, question.types)
     lives = LifeTracker(analysis.trace.sites)
     changes = Array(repeating: Difference.Change(), count: analysis.catalog.rows.count)
@@ -89,7 +91,7 @@ private final class DifferenceCollector: Collector<Difference> {
     var rows: [Difference.Row] = []
     var total = Difference.Change()
     var tokens: Difference.Change?
-    for (row, change) in changes.enumerated() where change != Difference.Change() {
+    for (row, change) in changes.enumerated() where selected[row] && change != Difference.Change() {
       let type = analysis.catalog.rows[row]
       if summed[row] {
         total += change

@@ -40,6 +40,7 @@ private final class GenerationsCollector: Collector<Generations> {
   private let window: Window
   private let timeline: Timeline
   private let followed: [Bool]
+  private let selected: [Bool]
   private let question: GenerationsQuestion
   private let marks: [Timeline.Cut]
   private let lives: LifeTracker
@@ -51,7 +52,8 @@ private final class GenerationsCollector: Collector<Generations> {
     self.analysis = analysis
     self.window = window
     timeline = analysis.timeline
-    followed = analysis.catalog.rowOfSite.map { selected[$0] }
+    followed = analysis.catalog.followed(selected, analysis.trace)
+    self.selected = selected
     marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
     lives = LifeTracker(analysis.trace.sites)
     sumsTokens = analysis.catalog.isOfTokens(selected, question.types)
@@ -84,22 +86,24 @@ private final class GenerationsCollector: Collector<Generations> {
     Int(life.tag) < marks.count && !marks[Int(life.tag)].isAfter(event: event, time: time)
   }
 
-  private func key(_ life: LifeEvent) -> Key {
-    Key(generation: life.tag, row: analysis.catalog.rowOfSite[life.site])
+  private func add(_ life: LifeEvent, _ tally: Tally) {
+    let row = analysis.catalog.rowOfSite[life.site]
+    if selected[row] { tallies[Key(generation: life.tag, row: row), default: Tally()] += tally }
   }
 
   /// What is kept is what has memory and does not live; an object that ends before its memory goes, both of it later, comes
   /// here twice and is in the end not kept.
   private func persistent(_ life: LifeEvent) {
     let kept = (life.frees ? 1 : 0) - (life.ends ? 1 : 0)
-    tallies[key(life), default: Tally()] += Tally(
-      persistentCount: life.ends ? 1 : 0, persistentBytes: life.frees ? life.size : .zero, keptCount: kept,
-      keptBytes: ByteCount(Int64(kept) * life.size.rawValue))
+    add(
+      life,
+      Tally(
+        persistentCount: life.ends ? 1 : 0, persistentBytes: life.frees ? life.size : .zero, keptCount: kept,
+        keptBytes: ByteCount(Int64(kept) * life.size.rawValue)))
   }
 
   private func transient(_ life: LifeEvent) {
-    tallies[key(life), default: Tally()] += Tally(
-      transientCount: life.ends ? 1 : 0, transientBytes: life.frees ? life.size : .zero)
+    add(life, Tally(transientCount: life.ends ? 1 : 0, transientBytes: life.frees ? life.size : .zero))
   }
 
   override func answer(_ information: TraceInformation) -> Generations? {

@@ -24,7 +24,6 @@ final class LifeTracker {
 
   private static let kept: UInt32 = 1 << 31
   private let living = ObjectTable<Life>(empty: Life(site: 0, tag: 0))
-  private var resized: [Int: Int64] = [:]
   private let sites: [SiteRecord]
 
   /// The columns that it needs.
@@ -45,24 +44,18 @@ final class LifeTracker {
     let life = place.pointee
     let isKept = life.site & Self.kept != 0
     if kind == .moved {
-      resized[object] = Int64(clamping: batch.moveSizes[index])
+      place.pointee.site = (life.site & Self.kept) | (batch.sites[index] &+ 1)
       return nil
     }
     if kind == .deinitEnded && isKept { return nil }
     let site = Int(life.site & ~Self.kept) &- 1
-    let size = size(object, site)
+    let size = sites[site].size
     if frees {
       living.remove(object)
-      if !resized.isEmpty { resized[object] = nil }
     } else {
       place.pointee.site |= Self.kept
     }
     return LifeEvent(site: site, tag: life.tag, size: size, ends: !isKept, frees: frees)
-  }
-
-  private func size(_ object: Int, _ site: Int) -> ByteCount {
-    if !resized.isEmpty, let size = resized[object] { return ByteCount(size) }
-    return sites[site].size
   }
 
   /// What is left at the end: `ends` tells that it still lives, `frees` is true, as its memory is still there.
@@ -71,7 +64,7 @@ final class LifeTracker {
       guard place.pointee.site != 0 else { return }
       let site = Int(place.pointee.site & ~Self.kept) &- 1
       let isKept = place.pointee.site & Self.kept != 0
-      use(LifeEvent(site: site, tag: place.pointee.tag, size: size(object, site), ends: !isKept, frees: true))
+      use(LifeEvent(site: site, tag: place.pointee.tag, size: sites[site].size, ends: !isKept, frees: true))
     }
   }
 }

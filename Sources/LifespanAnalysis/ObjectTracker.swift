@@ -74,7 +74,10 @@ final class ObjectTracker {
       place.pointee.died = time
     case .moved where place.pointee.state < State.freed:
       place.pointee.address = batch.addresses[index]
-      place.pointee.size = Int64(clamping: batch.moveSizes[index])
+      let site = analysis.trace.sites[Int(batch.sites[index])]
+      place.pointee.site = batch.sites[index]
+      place.pointee.stack = site.stack.rawValue
+      place.pointee.size = site.size.rawValue
     case .death, .free, .plainFree, .endNotSeen:
       var life = place.pointee
       guard life.state < State.freed else { return nil }

@@ -55,6 +55,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
   private let analysis: Analysis
   private let window: Window
   private let followed: [Bool]
+  private let selected: [Bool]
   private let generation: UInt32?
   private let tracker: ObjectTracker
   /// With a limit: the first of what has matched so far.
@@ -70,7 +71,8 @@ private final class ObjectsCollector: Collector<ObjectList> {
     self.analysis = analysis
     self.window = window
     self.generation = generation
-    followed = analysis.catalog.rowOfSite.map { selected[$0] }
+    followed = analysis.catalog.followed(selected, analysis.trace)
+    self.selected = selected
     tracker = ObjectTracker(analysis, keepsGone: question.limit == nil && question.lifespan != .living)
     super.init(ObjectTracker.columns)
   }
@@ -80,7 +82,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
       if batch.kind(index) == .birth {
         if wants(batch, index) { tracker.follow(batch, index) }
       } else if window.sees(batch, index), let gone = tracker.take(batch, index),
-        question.lifespan != .living, let limit = question.limit
+        question.lifespan != .living, isSelected(gone), let limit = question.limit
       {
         count(gone)
         keep(gone, limit: max(0, limit))
@@ -90,12 +92,23 @@ private final class ObjectsCollector: Collector<ObjectList> {
 
   private func wants(_ batch: EventBatch, _ index: Int) -> Bool {
     guard followed[Int(batch.sites[index])], window.holdsBirth(batch, index) else { return false }
-    if let stack = question.stack, stack.rawValue != batch.stacks[index] { return false }
+    // What may move is judged where it has come to.
+    if let stack = question.stack, stack.rawValue != batch.stacks[index], !mayMove(batch.sites[index]) { return false }
     guard let generation else { return true }
     return analysis.timeline.generation(file: batch.generations[index], time: batch.times[index]) == generation
   }
 
   /// Counts an object that belongs to the answer.
+  // A block may have moved to another row since its birth.
+  private func isSelected(_ life: ObjectTracker.Life) -> Bool {
+    if let stack = question.stack, stack.rawValue != life.stack { return false }
+    return selected[analysis.catalog.rowOfSite[Int(life.site)]]
+  }
+
+  private func mayMove(_ site: UInt32) -> Bool {
+    analysis.catalog.rows[analysis.catalog.rowOfSite[Int(site)]].kind == .malloc
+  }
+
   private func count(_ life: ObjectTracker.Life) {
     let amount = Difference.Amount(count: 1, bytes: ByteCount(life.size))
     total += amount
@@ -120,6 +133,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
   /// Whether an object that is followed at the end belongs to the answer.
   private func belongs(_ life: ObjectTracker.Life) -> Bool {
     switch question.lifespan {
+    case _ where !isSelected(life): false
     case .all: true
     case .living: life.state == ObjectTracker.State.living
     case .destroyed: life.state != ObjectTracker.State.living
@@ -137,7 +151,9 @@ private final class ObjectsCollector: Collector<ObjectList> {
       pieces[pieces.count - 1].append(life)
     }
     tracker.drain { life in
-      if life.state == ObjectTracker.State.kept { kept += Difference.Amount(count: 1, bytes: ByteCount(life.size)) }
+      if life.state == ObjectTracker.State.kept, isSelected(life) {
+        kept += Difference.Amount(count: 1, bytes: ByteCount(life.size))
+      }
       guard belongs(life) else { return }
       count(life)
       if let limit = question.limit { keep(life, limit: max(0, limit)) } else { append(life) }

@@ -35,10 +35,6 @@ private struct SiteCounts {
   var ended = 0
   var freed = 0
   var temporary = 0
-  // What resized objects have more (or less) than the site's size.
-  var extraKept: Int64 = 0
-  var extraFreed: Int64 = 0
-  var extraLiving: Int64 = 0
 }
 
 private final class StatisticsCollector: Collector<Statistics> {
@@ -53,7 +49,6 @@ private final class StatisticsCollector: Collector<Statistics> {
   private static let kept: UInt32 = 1 << 31
   private static let newestOfThread: UInt32 = 1 << 30
   private static let siteMask: UInt32 = 1 << 30 - 1
-  private var resized: [Int: Int64] = [:]
   private var newest: [UInt32: Int] = [:]
   private var unknownDeaths = 0
 
@@ -79,7 +74,6 @@ private final class StatisticsCollector: Collector<Statistics> {
     let kinds = batch.kinds
     let objects = batch.objects
     let sites = batch.sites
-    var noneResized = resized.isEmpty
     for index in 0..<batch.count {
       let kind = kinds[index] & 0x3f
       let object = objects[index]
@@ -91,7 +85,7 @@ private final class StatisticsCollector: Collector<Statistics> {
         } else {
           birth(batch, index, object, site)
         }
-      } else if kind == EventKind.death.rawValue, isSimple, object >= 0, noneResized {
+      } else if kind == EventKind.death.rawValue, isSimple, object >= 0 {
         guard let place = living.place(object), place.pointee != 0 else { continue }
         let state = place.pointee
         let site = Int(state & Self.siteMask) &- 1
@@ -100,7 +94,6 @@ private final class StatisticsCollector: Collector<Statistics> {
         living.remove(object)
       } else if isSimple || window.sees(batch, index) {
         other(batch, index, object, EventKind(kind))
-        noneResized = resized.isEmpty
       }
     }
   }
@@ -128,9 +121,16 @@ private final class StatisticsCollector: Collector<Statistics> {
     let state = place.pointee
     let site = Int(state & Self.siteMask) &- 1
     if kind == .moved {
-      let extra = Int64(clamping: batch.moveSizes[index]) &- analysis.trace.sites[site].size.rawValue
-      counts[site].extraLiving &+= extra &- (resized[object] ?? 0)
-      resized[object] = extra
+      // It leaves its old site as if it had never been there: total stays living + destroyed.
+      let now = Int(batch.sites[index])
+      let isKept = state & Self.kept != 0
+      counts[site].births &-= 1
+      counts[now].births &+= 1
+      if isKept {
+        counts[site].ended &-= 1
+        counts[now].ended &+= 1
+      }
+      place.pointee = (state & ~Self.siteMask) | (batch.sites[index] &+ 1)
       return
     }
     if state & Self.kept == 0 {
@@ -142,18 +142,10 @@ private final class StatisticsCollector: Collector<Statistics> {
       return
     }
     counts[site].freed &+= 1
-    if let extra = resized.removeValue(forKey: object) {
-      counts[site].extraLiving &-= extra
-      counts[site].extraFreed &+= extra
-    }
     living.remove(object)
   }
 
   override func answer(_ information: TraceInformation) -> Statistics? {
-    for (object, extra) in resized {
-      guard let place = living.place(object), place.pointee & Self.kept != 0 else { continue }
-      counts[Int(place.pointee & Self.siteMask) &- 1].extraKept &+= extra
-    }
     var tallies = [Tally](repeating: Tally(), count: analysis.catalog.rows.count)
     for site in 0..<siteCount { tallies[analysis.catalog.rowOfSite[site]] += tally(site) }
     if window.isWhole { addDiscarded(to: &tallies) }
@@ -163,12 +155,12 @@ private final class StatisticsCollector: Collector<Statistics> {
   private func tally(_ site: Int) -> Tally {
     let count = counts[site]
     let size = analysis.trace.sites[site].size.rawValue
-    func bytes(_ objects: Int, _ extra: Int64) -> ByteCount { ByteCount(Int64(objects) &* size &+ extra) }
+    func bytes(_ objects: Int) -> ByteCount { ByteCount(Int64(objects) &* size) }
     return Tally(
       persistentCount: count.births &- count.ended,
-      persistentBytes: bytes(count.births &- count.freed, count.extraLiving), transientCount: count.ended,
-      transientBytes: bytes(count.freed, count.extraFreed), keptCount: count.ended &- count.freed,
-      keptBytes: bytes(count.ended &- count.freed, count.extraKept),
+      persistentBytes: bytes(count.births &- count.freed), transientCount: count.ended,
+      transientBytes: bytes(count.freed), keptCount: count.ended &- count.freed,
+      keptBytes: bytes(count.ended &- count.freed),
       temporaryCount: question.countsTemporary ? count.temporary : nil)
   }
 

@@ -99,6 +99,13 @@ public struct TypeCatalog: Sendable {
     return rows.map { filter.keeps($0) }
   }
 
+  /// Which sites a question about the selected rows follows. A block of malloc may move to another row (`realloc` changes its
+  /// size, or it turns out to be an object): all of them are followed where one of its rows is asked for.
+  func followed(_ selected: [Bool], _ trace: Trace) -> [Bool] {
+    let isAny = rows.indices.contains { selected[$0] && (rows[$0].kind == .malloc || trace.knowsTypesLate) }
+    return rowOfSite.map { selected[$0] || (isAny && rows[$0].kind == .malloc) }
+  }
+
   /// Which of the selected rows the sums are of. Tokens are values and no memory of the heap: they are summed up only
   /// where nothing else was asked for.
   func summed(_ selected: [Bool], _ filter: TypeFilter) -> [Bool] {

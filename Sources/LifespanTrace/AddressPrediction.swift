@@ -112,10 +112,11 @@ final class AddressDecoder {
   }
 
   /// The address of an object at another event; 0 where it is not known.
-  func event(_ object: Int, kind: UInt8, moved: Int64) -> UInt64 {
+  func event(_ object: Int, kind: UInt8, moved: Int64, site: UInt32) -> UInt64 {
     guard let place = living.place(object), place.pointee.address != 0 else { return 0 }
     if kind == EventKind.moved.rawValue {
       place.pointee.address &+= UInt64(bitPattern: moved)
+      place.pointee.sizeClass = classOfSite[Int(site)]
       return place.pointee.address
     }
     let state = place.pointee

@@ -20,7 +20,7 @@ public struct EventColumns: OptionSet, Sendable, Hashable {
   public static let stacks = EventColumns(rawValue: 32)
   /// Amounts of retains and releases.
   public static let amounts = EventColumns(rawValue: 64)
-  /// Sizes after a move. Needs no addresses.
+  /// Sites after a move. Needs no addresses.
   public static let moves = EventColumns(rawValue: 128)
   /// Serials.
   public static let serials = EventColumns(rawValue: 256)
@@ -51,7 +51,7 @@ public struct EventKind: TraceIdentifier {
   public static let release = EventKind(7)
   /// Its deinit begins.
   public static let deinitBegins = EventKind(8)
-  /// realloc moved or resized it.
+  /// realloc moved or resized it, or its type is known now: it belongs to another site.
   public static let moved = EventKind(9)
   /// Its address was used again without a death.
   public static let endNotSeen = EventKind(10)
@@ -91,7 +91,7 @@ public struct EventBatch {
   /// The object: its birth's position among the births of the file, from 0; negative when its birth is not in the
   /// file.
   public let objects: UnsafePointer<Int>
-  /// Births: the site's number, always within the table.
+  /// Births, and moves of what is known: the site's number (after the move), always within the table.
   public let sites: UnsafePointer<UInt32>
   /// Ticks since the start.
   public let times: UnsafePointer<Int64>
@@ -107,8 +107,6 @@ public struct EventBatch {
   public let stacks: UnsafePointer<UInt32>
   /// Retains and releases: how much; one strong reference where the file says nothing. Others: amount 0.
   public let amounts: UnsafePointer<EventAmount>
-  /// Moves: the new size.
-  public let moveSizes: UnsafePointer<UInt64>
   /// The object's serial; 0 not known.
   public let serials: UnsafePointer<UInt64>
 

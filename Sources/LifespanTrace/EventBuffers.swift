@@ -7,7 +7,6 @@ final class EventBuffers {
   let tasks: UnsafeMutablePointer<UInt64>
   let addresses: UnsafeMutablePointer<UInt64>
   let serials: UnsafeMutablePointer<UInt64>
-  let moveSizes: UnsafeMutablePointer<UInt64>
   let moveDeltas: UnsafeMutablePointer<Int64>
   let amounts: UnsafeMutablePointer<EventAmount>
   let sites: UnsafeMutablePointer<UInt32>
@@ -18,8 +17,8 @@ final class EventBuffers {
 
   init() {
     let count = EventBatch.capacity
-    // Seven columns of 8 bytes and four of 4, and the amounts.
-    let size = count * (7 * 8 + 4 * 4 + MemoryLayout<EventAmount>.stride)
+    // Six columns of 8 bytes and four of 4, and the amounts.
+    let size = count * (6 * 8 + 4 * 4 + MemoryLayout<EventAmount>.stride)
     let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 64)
     block.initializeMemory(as: UInt8.self, repeating: 0, count: size)
     var offset = 0
@@ -32,7 +31,6 @@ final class EventBuffers {
     tasks = column(UInt64.self)
     addresses = column(UInt64.self)
     serials = column(UInt64.self)
-    moveSizes = column(UInt64.self)
     moveDeltas = column(Int64.self)
     amounts = column(EventAmount.self)
     sites = column(UInt32.self)
@@ -50,7 +48,6 @@ final class EventBuffers {
       kinds: UnsafePointer(block.assumingMemoryBound(to: UInt8.self)), objects: UnsafePointer(objects),
       sites: UnsafePointer(sites), times: UnsafePointer(times), threads: UnsafePointer(threads),
       tasks: UnsafePointer(tasks), generations: UnsafePointer(generations), addresses: UnsafePointer(addresses),
-      stacks: UnsafePointer(stacks), amounts: UnsafePointer(amounts), moveSizes: UnsafePointer(moveSizes),
-      serials: UnsafePointer(serials))
+      stacks: UnsafePointer(stacks), amounts: UnsafePointer(amounts), serials: UnsafePointer(serials))
   }
 }

@@ -209,16 +209,18 @@ extension EventDecoder {
   func decodeMoves(_ count: Int) {
     guard var cursor = chunk.moves else { return }
     let kinds = batch.kinds
-    var largest: UInt64 = 0
+    let objects = buffers.objects
+    let siteCount = UInt64(sites.count)
+    var good = true
     for index in 0..<count where kinds[index] & 0x3f == EventKind.moved.rawValue {
       buffers.moveDeltas[index] = cursor.zigzag()
-      let size = cursor.varint()
-      buffers.moveSizes[index] = size
-      largest = max(largest, size)
+      let site = cursor.varint()
+      // A move of something unknown says nothing of its site.
+      good = good && (site < siteCount || objects[index] < 0)
+      buffers.sites[index] = site < siteCount ? UInt32(truncatingIfNeeded: site) : 0
     }
     chunk.moves = cursor
-    // As sizes of sites: 48 bits, so that sums of them can't overflow.
-    chunk.fail("moves", if: cursor.failed || largest >= 1 << 48)
+    chunk.fail("moves", if: cursor.failed || !good)
   }
 
   func decodeAddresses(_ count: Int) {
@@ -241,7 +243,7 @@ extension EventDecoder {
       } else if object == EventBatch.unknownObject {
         address = hasUnknown ? unknown.varint() : 0
       } else {
-        address = decoder.event(object, kind: kind, moved: buffers.moveDeltas[index])
+        address = decoder.event(object, kind: kind, moved: buffers.moveDeltas[index], site: buffers.sites[index])
       }
       buffers.addresses[index] = address
     }

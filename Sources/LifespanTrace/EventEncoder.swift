@@ -47,7 +47,7 @@ struct EventEncoder {
     if event.kind == .birth, let serial = event.serial, let site {
       birth(event, serial, site, offset)
     } else {
-      other(event)
+      other(event, site)
     }
     events += 1
   }
@@ -64,11 +64,11 @@ struct EventEncoder {
     if let generation = event.generation, generation != open { chunk.addException(offset, generation) }
   }
 
-  private mutating func other(_ event: TraceEvent) {
+  private mutating func other(_ event: TraceEvent, _ site: SiteRecord?) {
     guard let serial = event.serial else {
       chunk.objects.varint(UInt8(0))
       chunk.unknown.varint(event.address?.rawValue ?? 0)
-      if event.kind == .moved { chunk.addMove(delta: 0, size: event.size ?? .zero) }
+      if event.kind == .moved { chunk.addMove(delta: 0, site: event.site) }
       return
     }
     chunk.objects.varint(newest &- serial.rawValue &+ 1)
@@ -76,7 +76,8 @@ struct EventEncoder {
     switch event.kind {
     case .moved:
       let delta = Int64(bitPattern: (event.address?.rawValue ?? 0) &- (state?.address ?? 0))
-      chunk.addMove(delta: delta, size: event.size ?? .zero)
+      chunk.addMove(delta: delta, site: event.site)
+      if let site { living[serial]?.size = site.size }
       if state?.address != nil { living[serial]?.address = event.address?.rawValue }
     case .death, .free, .plainFree:
       if let state, let address = state.address {
@@ -177,9 +178,9 @@ extension EventEncoder {
       exception = offset
     }
 
-    mutating func addMove(delta: Int64, size: ByteCount) {
+    mutating func addMove(delta: Int64, site: SiteID?) {
       moves.zigzag(delta)
-      moves.varint(UInt64(bitPattern: size.rawValue))
+      moves.varint(site?.rawValue ?? 0)
     }
 
     mutating func payload(leaving left: EventColumns) -> [UInt8] {

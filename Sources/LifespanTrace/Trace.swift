@@ -37,6 +37,12 @@ public final class Trace {
   /// Counters of the END chunk; nil without one.
   public private(set) var end: [String: UInt64]?
 
+  /// Whether blocks of malloc in it may turn out to be objects later than at their birth. True where that is not known.
+  public var knowsTypesLate: Bool {
+    guard info["malloc"] == "all" else { return false }
+    return end.map { $0["retyped", default: 0] > 0 } ?? true
+  }
+
   private var reader: TraceReader
   private var eventChunks: [TraceReader.Chunk] = []
   // Raw bytes of all tables together: what a file may make us keep. 10 million stack nodes take 60 MB.

@@ -12,7 +12,7 @@ public struct TraceEvent: Sendable, Codable, Hashable {
   public var thread: ThreadID
   /// In which task.
   public var task: TaskID
-  /// Births: the site.
+  /// Births, and moves of what is known: the site (after the move).
   public var site: SiteID?
   /// Births: the generation.
   public var generation: Generation?
@@ -22,14 +22,12 @@ public struct TraceEvent: Sendable, Codable, Hashable {
   public var stack: StackID?
   /// Retains and releases: how much.
   public var amount: EventAmount?
-  /// Moves: the new size.
-  public var size: ByteCount?
 
   /// Memberwise.
   public init(
     _ kind: EventKind, serial: SerialNumber?, time: Ticks, thread: ThreadID = .main, task: TaskID = .none,
     site: SiteID? = nil, generation: Generation? = nil, address: ObjectAddress? = nil, stack: StackID? = nil,
-    amount: EventAmount? = nil, size: ByteCount? = nil
+    amount: EventAmount? = nil
   ) {
     self.kind = kind
     self.serial = serial
@@ -41,7 +39,6 @@ public struct TraceEvent: Sendable, Codable, Hashable {
     self.address = address
     self.stack = stack
     self.amount = amount
-    self.size = size
   }
 }
 
@@ -50,14 +47,14 @@ extension EventBatch {
   public func event(_ index: Int) -> TraceEvent {
     let kind = kind(index)
     let isBirth = kind == .birth
+    let hasSite = isBirth || (kind == .moved && objects[index] >= 0)
     let hasStack = kinds[index] & 0x40 != 0
     let hasAmount = kinds[index] & 0x80 != 0
     return TraceEvent(
       kind, serial: serials[index] == 0 ? nil : SerialNumber(serials[index]), time: Ticks(times[index]),
-      thread: ThreadID(threads[index]), task: TaskID(tasks[index]), site: isBirth ? SiteID(sites[index]) : nil,
+      thread: ThreadID(threads[index]), task: TaskID(tasks[index]), site: hasSite ? SiteID(sites[index]) : nil,
       generation: isBirth ? Generation(generations[index]) : nil,
       address: addresses[index] == 0 ? nil : ObjectAddress(addresses[index]),
-      stack: hasStack ? StackID(stacks[index]) : nil, amount: hasAmount ? amounts[index] : nil,
-      size: kind == .moved ? ByteCount(Int64(clamping: moveSizes[index])) : nil)
+      stack: hasStack ? StackID(stacks[index]) : nil, amount: hasAmount ? amounts[index] : nil)
   }
 }

@@ -146,8 +146,15 @@ bool fake_refcount(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t 
 }
 
 bool fake_moved(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t from, uint64_t to, uint64_t size) {
-  struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_MOVED, 2, to)}, {from, size}};
-  return fake_cells(fake, ring, cells, 2);
+  return fake_moved_as(fake, ring, stamp, from, to, size, 0, 0);
+}
+
+bool fake_moved_as(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t from, uint64_t to, uint64_t size,
+                   uint32_t type, uint32_t stack) {
+  struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_MOVED, 3, to)},
+                                  {from, size},
+                                  {(uint64_t)type << 32 | stack, 0}};
+  return fake_cells(fake, ring, cells, 3);
 }
 
 bool fake_task(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t task, uint64_t parent) {

@@ -188,7 +188,7 @@ final class LifeTests: XCTestCase {
     let events = try trace.allEvents()
     XCTAssertEqual(words(events), ["birth 1", "moved 1", "retain 1", "death 1"])
     XCTAssertEqual(events.map { $0.address?.rawValue }, [0x1000, 0x2000, 0x2000, 0x2000])
-    XCTAssertEqual(events[1].size, ByteCount(64))
+    XCTAssertEqual(trace.sites[Int(try XCTUnwrap(events[1].site).rawValue)].size, ByteCount(64))
     XCTAssertEqual(try trace.tallies()[1], Tally(0, 0, 1, 64))
   }
 

@@ -193,9 +193,13 @@ extension Trace {
       case .deinitEnded: life.counts = false
       case .free: life.kept = false
       case .moved:
-        let size = Int64(try XCTUnwrap(event.size).rawValue)
-        tallies[life.type, default: Tally(nil)].totalBytes += size - life.size
-        life.size = size
+        let site = sites[Int(try XCTUnwrap(event.site).rawValue)]
+        tallies[life.type, default: Tally(nil)].total -= 1
+        tallies[life.type, default: Tally(nil)].totalBytes -= life.size
+        life.type = site.type.rawValue
+        life.size = Int64(site.size.rawValue)
+        tallies[life.type, default: Tally(nil)].total += 1
+        tallies[life.type, default: Tally(nil)].totalBytes += life.size
       default: break
       }
       lives[serial] = life

@@ -77,7 +77,7 @@ final class RingTests: XCTestCase {
   func testEveryTruncationOfARecordIsDamageAndNothingMore() throws {
     let recording = try Recording()
     let shapes: [(lifespan_record_kind, Int)] = [
-      (LIFESPAN_R_BIRTH, 2), (LIFESPAN_R_DEATH, 2), (LIFESPAN_R_RETAIN, 2), (LIFESPAN_R_MOVED, 2), (LIFESPAN_R_TASK, 2),
+      (LIFESPAN_R_BIRTH, 2), (LIFESPAN_R_DEATH, 2), (LIFESPAN_R_RETAIN, 2), (LIFESPAN_R_MOVED, 3), (LIFESPAN_R_TASK, 2),
       (LIFESPAN_R_MARK, 3), (LIFESPAN_R_NODE, 2), (LIFESPAN_R_TYPE, 5), (LIFESPAN_R_IMAGE, 6), (LIFESPAN_R_THREAD, 4),
     ]
     var damaged: UInt64 = 0

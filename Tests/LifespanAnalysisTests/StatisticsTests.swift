@@ -133,6 +133,32 @@ import Testing
       ])
   }
 
+  @Test func aBlockBelongsToTheRowThatItHasComeTo() throws {
+    var builder = TraceBuilder()
+    builder.info.append(InfoRecord(key: "malloc", value: "all"))
+    let small = builder.type("malloc 64 B", kind: .malloc)
+    let large = builder.type("malloc 1 KiB", kind: .malloc)
+    let grown = builder.birth(small, size: 60, stack: builder.stack(1))
+    let dead = builder.birth(small, size: 64)
+    builder.mark()
+    let stack = builder.stack(2)
+    builder.move(grown, to: 0x9000, size: 1000, type: large, stack: stack)
+    builder.move(dead, to: 0x8000, size: 1024, type: large)
+    builder.death(dead)
+    let analysis = try builder.analysis()
+    #expect(
+      try lines(analysis.answer(StatisticsQuestion(lifespan: .all))) == ["malloc 1 KiB living 1/1000 destroyed 1/1024"])
+    let only = TypeFilter(include: ["malloc 1 KiB"])
+    let generations = try analysis.answer(GenerationsQuestion(types: only))
+    #expect(generations.closed[0].growthBytes == ByteCount(1000) && generations.closed[0].persistentCount == 1)
+    #expect(try analysis.answer(GenerationsQuestion(types: TypeFilter(include: ["malloc 64 B"]))).closed[0].rows.isEmpty)
+    let objects = try analysis.answer(ObjectsQuestion(types: only, stack: stack))
+    #expect(objects.count == 1 && objects.bytes == ByteCount(1000))
+    #expect(try analysis.answer(ObjectsQuestion(types: only, lifespan: .all)).count == 2)
+    let difference = try analysis.answer(DifferenceQuestion(from: .start, to: .end, types: only))
+    #expect(difference.total.new.bytes == ByteCount(1000))
+  }
+
   @Test func discardedObjectsAreAdded() throws {
     var builder = TraceBuilder()
     let node = builder.type("App.Node")

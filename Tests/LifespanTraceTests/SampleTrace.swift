@@ -73,8 +73,7 @@ enum Sample {
       // Late: its stamp is older than the mark's.
       birth(8, 90, site: 1, 0x7f00_0000_2040),
       TraceEvent(
-        .moved, serial: SerialNumber(7), time: Ticks(110), address: ObjectAddress(0x7f00_0000_3000),
-        size: ByteCount(96)),
+        .moved, serial: SerialNumber(7), time: Ticks(110), site: SiteID(0), address: ObjectAddress(0x7f00_0000_3000)),
       TraceEvent(.plainFree, serial: SerialNumber(7), time: Ticks(120), address: ObjectAddress(0x7f00_0000_3000)),
       TraceEvent(.free, serial: SerialNumber(2), time: Ticks(130), address: ObjectAddress(0x7f00_0000_1020)),
       TraceEvent(.endNotSeen, serial: SerialNumber(6), time: Ticks(140), address: ObjectAddress(0x7f00_0000_1000)),

@@ -246,11 +246,11 @@ static void a_block_that_moves_is_announced_before_and_told_after(void) {
   struct object object = {metadata, 3, {0, 0}}, elsewhere = object;
   lifespan_record_birth(&object, metadata, 32, at(1));
   records((uint8_t[8]){0}, 8);
-  CHECK(lifespan_record_moving(&object));
-  lifespan_record_moved(&object, &elsewhere, 64);
+  CHECK_EQUAL(lifespan_record_moving(&object), LIFESPAN_SPOT_LIVING);
+  lifespan_record_moved(LIFESPAN_SPOT_LIVING, &object, &elsewhere, 64, at(1));
   EXPECT_RECORDS(LIFESPAN_R_MOVING, LIFESPAN_R_MOVED);
-  CHECK(lifespan_record_moving(&elsewhere));
-  lifespan_record_moved(&elsewhere, NULL, 64);
+  CHECK_EQUAL(lifespan_record_moving(&elsewhere), LIFESPAN_SPOT_LIVING);
+  lifespan_record_moved(LIFESPAN_SPOT_LIVING, &elsewhere, NULL, 64, at(1));
   EXPECT_RECORDS(LIFESPAN_R_MOVING, LIFESPAN_R_MOVE_FAILED);
   end();
 }

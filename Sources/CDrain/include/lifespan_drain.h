@@ -59,6 +59,7 @@ struct lifespan_drain_counts {
   uint64_t events, births, deaths, lost, suppressed, late, ends_not_seen, swapped, damaged, waited_ns, waits, living, marks, bytes_written;
   uint64_t elapsed_ticks, ticks_per_second;
   uint64_t unattached; // retains and releases that lay in no lifetime and near none: dropped
+  uint64_t retyped;    // blocks of malloc that turned out to be objects
   uint64_t mark_ticks; // since the start: when the newest mark was set; 0 before there is one
 };
 void lifespan_drain_counts(const struct lifespan_drain *drain, struct lifespan_drain_counts *counts);

@@ -4,16 +4,54 @@
 #define LIFESPAN_INTERPOSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
 
-// free() of any block, before it: an event when it looks like an object of a known type and no hook above announced it.
+// The caller's registers, taken in the hook itself.
+struct lifespan_frame {
+  uintptr_t pc, sp, fp;
+};
+#define LIFESPAN_CALLER                                                                                         \
+  ((struct lifespan_frame){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
+                           *(uintptr_t *)__builtin_frame_address(0)})
+
+// ---- Inside the allocator -------------------------------------------------------------------------------------------------
+// One allocation, one birth: whoever calls an original that may come back to the allocator's entries says so in this word.
+enum lifespan_quiet {
+  LIFESPAN_QUIET_NO = 0,
+  LIFESPAN_QUIET_ALLOCATOR = 1, // an allocator's own function runs: what it calls is its own affair
+  LIFESPAN_QUIET_OBJECT = 2,    // swift_allocObject and its like: the next block is the object's
+  LIFESPAN_QUIET_TASK = 3,      // the making of a task: the next block may be the task's, and is held back until that is known
+  LIFESPAN_QUIET_OURS = 4,      // the recorder's own start: nobody's blocks
+};
+extern __thread volatile uint32_t lifespan_quiet __attribute__((tls_model("initial-exec")));
+
+static inline uint32_t lifespan_quiet_begin(enum lifespan_quiet quiet) {
+  uint32_t was = lifespan_quiet;
+  lifespan_quiet = quiet;
+  __asm__ volatile("" ::: "memory");
+  return was;
+}
+static inline void lifespan_quiet_end(uint32_t was) {
+  __asm__ volatile("" ::: "memory");
+  lifespan_quiet = was;
+}
+
+// ---- Blocks (record_block.c) ----------------------------------------------------------------------------------------------
+// A block was obtained (NULL: the call failed, nothing). After the call.
+void lifespan_record_block(const void *block, size_t size, struct lifespan_frame caller);
+
+// free() of any block, before it: an event where the block's birth was one and no hook above announced its end.
 void lifespan_record_free(const void *address);
 
-// realloc of a block that looks like an object: before the call (true: the other must follow), and after it (to = NULL: it failed).
-bool lifespan_record_moving(const void *address);
-void lifespan_record_moved(const void *from, const void *to, uint64_t size);
+// realloc of a recorded block: before the call (0: it is not recorded; else the next must follow), and after it (to = NULL: it failed). `recorded` is what the first gave.
+uint32_t lifespan_record_moving(const void *address);
+void lifespan_record_moved(uint32_t recorded, const void *from, const void *to, size_t size, struct lifespan_frame caller);
+
+// What is born before the recorder's start is kept in a small table, until it starts (it is recorded then) or it is known that nothing is recorded here.
+void lifespan_record_no_early_blocks(void);
 
 // malloc and free of an allocator that is linked into a static executable, NULL: none. After lifespan_recorder_runtime.
 void *lifespan_executable_malloc(void);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_ABI 1u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_ABI 2u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
@@ -53,7 +53,8 @@ enum lifespan_record_kind {
   LIFESPAN_R_RELEASE = 6,       //  2     stamp      address   the same
   LIFESPAN_R_DEINIT_START = 7,  //  1/2   stamp      address   [x.a = stack]
   LIFESPAN_R_MOVING = 8,        //  1     stamp      address   realloc of this block begins (before the call)
-  LIFESPAN_R_MOVED = 9,         //  2     stamp      new address, x.a = old address, x.b = size:48 (same address twice: resized in place)
+  LIFESPAN_R_MOVED = 9,         //  3     stamp      new address, x.a = old address, x.b = size:48, all ones: as it was (same address twice: resized in place, or known by its type now)
+                                //                             x.a = type:32 high | stack:32 low, x.b = 0; type 0, stack 0: as it was
   LIFESPAN_R_MOVE_FAILED = 10,  //  1     stamp      address   the old block lives on
   LIFESPAN_R_TASK = 11,         //  2     stamp      task id:48 (0 none)   x.a = parent task id (0 none/unknown), x.b = 0
   LIFESPAN_R_MARK = 12,         //  n     stamp      name length (0 = unnamed)   x… = name, UTF-8, zero padded
@@ -165,6 +166,8 @@ struct lifespan_options {
   uint32_t paused;       // 1: begin paused
   uint32_t death_stacks; // 1: deaths carry stacks
   uint32_t check_every;  // n > 0: every n-th stack is compared with libunwind's
+  uint32_t malloc_blocks; // 1: every block of malloc (preload door), 0: Swift objects alone
+  uint32_t vm;           // 1: regions that the program maps
   uint32_t mark_signal;  // signal number that marks a generation, 0 none
   uint32_t rules_length; // bytes of `rules`
   char rules[2048];      // "+PATTERN\n" record / "-PATTERN\n" ignore, in order, last match wins

@@ -64,7 +64,7 @@ enum lifespan_event_column {
   LIFESPAN_COLUMN_TASKS = 0x0b,
   LIFESPAN_COLUMN_GENERATIONS = 0x0c,
   LIFESPAN_COLUMN_SERIALS = 0x8d,
-  LIFESPAN_COLUMN_MOVES = 0x0e,
+  LIFESPAN_COLUMN_MOVES = 0x8f,
 };
 // The rows of every other chunk stand in one column.
 #define LIFESPAN_COLUMN_ROWS 0x81u

@@ -134,7 +134,9 @@ enum DumpJSON {
       members.append(member("site", .unsigned(UInt64(batch.sites[index]))))
       members.append(member("generation", .unsigned(UInt64(batch.generations[index]))))
     }
-    if kind == .moved { members.append(member("size", .unsigned(batch.moveSizes[index]))) }
+    if kind == .moved, batch.objects[index] >= 0 {
+      members.append(member("site", .unsigned(UInt64(batch.sites[index]))))
+    }
     if DumpLines.hasStack(batch, index) { members.append(member("stack", .unsigned(UInt64(batch.stacks[index])))) }
     if DumpLines.hasAmount(batch, index) {
       let amount = batch.amounts[index]

@@ -82,7 +82,7 @@ enum DumpLines {
     text += batch.serials[index] == 0 ? " of an unknown object" : " @\(batch.serials[index])"
     if batch.addresses[index] != 0 { text += " at \(hex(batch.addresses[index]))" }
     if kind == .birth { text += ", site \(batch.sites[index]), generation \(batch.generations[index])" }
-    if kind == .moved { text += ", now \(batch.moveSizes[index]) bytes" }
+    if kind == .moved, batch.objects[index] >= 0 { text += ", now site \(batch.sites[index])" }
     if hasStack(batch, index) { text += ", stack \(batch.stacks[index])" }
     if hasAmount(batch, index) {
       let amount = batch.amounts[index]

@@ -32,7 +32,7 @@ public struct TraceBuilder {
 
   private struct Living {
     var address: ObjectAddress
-    var size: ByteCount
+    var site: SiteRecord
   }
 
   private var writer: TraceWriter
@@ -95,11 +95,12 @@ public struct TraceBuilder {
     skipping: UInt64 = 0
   ) -> SerialNumber {
     let bytes = ByteCount(size ?? Int64(types[type]?.instanceSize ?? 16))
-    let site = site(SiteRecord(type: type, stack: stack, size: bytes))
+    let record = SiteRecord(type: type, stack: stack, size: bytes)
+    let site = site(record)
     lastSerial += 1 + skipping
     let serial = SerialNumber(lastSerial)
     let place = address.map { ObjectAddress($0) } ?? allocate(bytes)
-    living[serial] = Living(address: place, size: bytes)
+    living[serial] = Living(address: place, site: record)
     let stamp = time ?? now
     let generation = marks.filter { $0.time <= stamp }.map { $0.closes.rawValue + 1 }.max() ?? 0
     add(
@@ -150,12 +151,17 @@ public struct TraceBuilder {
   /// Its deinit begins.
   public mutating func deinitBegins(_ serial: SerialNumber) { event(.deinitBegins, serial) }
 
-  /// realloc moves it.
-  public mutating func move(_ serial: SerialNumber, to address: UInt64, size: Int64) {
+  /// realloc moves it: the same type (or another) and stack, another size.
+  public mutating func move(
+    _ serial: SerialNumber, to address: UInt64, size: Int64, type: TypeID? = nil, stack: StackID? = nil
+  ) {
+    guard var record = living[serial]?.site else { return }
+    record = SiteRecord(type: type ?? record.type, stack: stack ?? record.stack, size: ByteCount(size))
+    let now = site(record)
     add(
-      TraceEvent(.moved, serial: serial, time: now, address: ObjectAddress(address), size: ByteCount(size)),
-      advances: true)
+      TraceEvent(.moved, serial: serial, time: self.now, site: now, address: ObjectAddress(address)), advances: true)
     living[serial]?.address = ObjectAddress(address)
+    living[serial]?.site = record
   }
 
   /// A mark is set; the generation that it closes.
@@ -208,7 +214,7 @@ public struct TraceBuilder {
   private mutating func free(_ serial: SerialNumber, _ kind: EventKind, _ time: Ticks?, _ stack: StackID?) {
     event(kind, serial, stack, nil, time)
     guard let gone = living.removeValue(forKey: serial) else { return }
-    freed[gone.size, default: []].append(gone.address)
+    freed[gone.site.size, default: []].append(gone.address)
   }
 
   private mutating func event(

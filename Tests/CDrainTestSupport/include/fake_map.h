@@ -36,6 +36,8 @@ bool fake_event_with_stack(struct fake_map *fake, uint32_t ring, uint32_t kind, 
 bool fake_refcount(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t stamp, uint64_t address,
                    uint32_t amount, uint32_t stack, uint8_t flavour, uint64_t before);
 bool fake_moved(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t from, uint64_t to, uint64_t size);
+bool fake_moved_as(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t from, uint64_t to, uint64_t size,
+                   uint32_t type, uint32_t stack);
 bool fake_task(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t task, uint64_t parent);
 bool fake_mark(struct fake_map *fake, uint32_t ring, int64_t stamp, const char *name);
 bool fake_node(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t parent, uint64_t pc, uint32_t epoch,

@@ -22,6 +22,7 @@ enum RecordCommand {
       "--record", value: "PATTERN", repeatable: true,
       help: "types to record; with --ignore in order, last match wins"),
     .option("--ignore", value: "PATTERN", repeatable: true, help: "types to leave out"),
+    .flag("--swift-only", help: "no blocks of malloc that are no Swift objects"),
     .choice("--unwind", of: ["auto", "fp", "libunwind", "none"], help: "how stacks are taken; default auto"),
     .option("--depth", value: "N", help: "frames kept of a stack; default \(RecordOptions.defaultDepth)"),
     .option("--buffer", value: "BYTES", help: "shared memory that is there before the program starts; default 4M"),

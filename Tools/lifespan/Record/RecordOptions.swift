@@ -26,6 +26,8 @@ struct RecordOptions: Sendable {
   var deathStacks = false
   var checkEvery: UInt32 = 0
   var printStatistics = false
+  /// Swift objects alone, no blocks of malloc.
+  var swiftOnly = false
   /// As typed, for the trace's INFO.
   var asTyped = ""
   var program: [String] = []
@@ -46,6 +48,7 @@ struct RecordOptions: Sendable {
     deathStacks = arguments.has("--death-stacks")
     checkEvery = UInt32(try Self.number(arguments, "--check-unwind", 1...UInt64(UInt32.max)) ?? 0)
     printStatistics = arguments.has("--stats")
+    swiftOnly = arguments.has("--swift-only")
     asTyped = arguments.given.map { $0.value.isEmpty ? $0.name : $0.name + " " + ShellWord.quoted($0.value) }
       .joined(separator: " ")
     program = arguments.operands
@@ -94,6 +97,7 @@ struct RecordOptions: Sendable {
     options.refcounts = refcounts ? 1 : 0
     options.unwind = (Self.unwindModes[unwindName] ?? LIFESPAN_UNWIND_AUTO).rawValue
     options.depth = depth
+    options.malloc_blocks = swiftOnly ? 0 : 1
     options.when_full = whenFull.rawValue
     options.paused = paused ? 1 : 0
     options.death_stacks = deathStacks ? 1 : 0
