@@ -52,7 +52,6 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
   object->stamp = record->stamp;
   object->size = size;
   object->site = site;
-  if (type && is_block(d, old_type) && !is_block(d, type)) d->counts.retyped++;
   object->generation = generation;
   object->thread = record->thread & 0x3fffffff;
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
@@ -138,6 +137,7 @@ static void apply_new_site(struct lifespan_drain *d, struct drain_object *object
   uint32_t site = drain_site_of(d, type ? type : old_type, stack, object->size);
   if (site == UINT32_MAX) return apply_no_memory(d);
   object->site = site;
+  if (type && is_block(d, old_type) && !is_block(d, type)) d->counts.retyped++;
   struct drain_row *row = drain_row_of(d, old_type, object->generation);
   if (row) {
     row->births--;

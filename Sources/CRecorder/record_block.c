@@ -111,9 +111,21 @@ void lifespan_record_held_back(const void *task) {
 
 // ---- Ends -----------------------------------------------------------------------------------------------------------------
 
+// While the runtime names a type for us, what it allocates is nobody's; what it gives back may be the program's all the same (its cache of names grows). No
+// record is half written then: the outer hook is about to ask for a type.
+static struct lifespan_thread *enter_naming_too(bool *naming) {
+  *naming = lifespan_local.inside == LIFESPAN_NAMING && lifespan_local.thread;
+  return *naming ? lifespan_local.thread : lifespan_enter();
+}
+static void leave_naming_too(struct lifespan_thread *thread, bool naming) {
+  if (!naming) lifespan_leave(thread);
+}
+
 // Whether a block that is about to go was a Swift object that nobody announced: its first word is the metadata of a type that was seen, its second
-// one a reference count as the runtime leaves it. The block is the caller's own: it can be read.
+// one a reference count as the runtime leaves it. The block is the caller's own and can be read, unless its pages were protected: that takes a
+// block at a page's begin, as the allocator's own header lies before it.
 static void look_for_object(struct lifespan_thread *thread, const void *block) {
+  if (!((uintptr_t)block & 4095)) return;
   const uint64_t *words = block;
   uint64_t count = words[1];
   if (!words[0] || words[0] & 7 || !(count & SWIFT_REFCOUNT_PURE_SWIFT) || count & SWIFT_REFCOUNT_SLOW) return;
@@ -129,15 +141,16 @@ void lifespan_record_free(const void *address) {
   }
   enum lifespan_spot spot = lifespan_spot(address);
   if (spot == LIFESPAN_SPOT_NONE || UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
-  struct lifespan_thread *thread = lifespan_enter();
+  bool naming;
+  struct lifespan_thread *thread = enter_naming_too(&naming);
   if (!thread) return;
-  if (spot == LIFESPAN_SPOT_BLOCK) look_for_object(thread, address);
+  if (spot == LIFESPAN_SPOT_BLOCK && !naming) look_for_object(thread, address);
   if (lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_DEATH)) {
     lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_FREE, 1, (uint64_t)address));
     lifespan_ring_publish(thread, 1);
   }
   lifespan_spot_set(address, LIFESPAN_SPOT_NONE);
-  lifespan_leave(thread);
+  leave_naming_too(thread, naming);
 }
 
 // ---- realloc --------------------------------------------------------------------------------------------------------------
@@ -146,7 +159,8 @@ uint32_t lifespan_record_moving(const void *address) {
   if (!lifespan_on()) return LIFESPAN_SPOT_NONE;
   enum lifespan_spot spot = lifespan_spot(address);
   if (spot != LIFESPAN_SPOT_LIVING && spot != LIFESPAN_SPOT_BLOCK) return LIFESPAN_SPOT_NONE;
-  struct lifespan_thread *thread = lifespan_enter();
+  bool naming;
+  struct lifespan_thread *thread = enter_naming_too(&naming);
   if (!thread) return LIFESPAN_SPOT_NONE;
   bool written = lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_OTHER);
   if (written) {
@@ -171,11 +185,12 @@ void lifespan_record_moved(uint32_t recorded, const void *from, const void *to, 
     if (!lifespan_on() && early_open()) early_moved(from, to, size);
     return;
   }
-  struct lifespan_thread *thread = lifespan_enter();
+  bool naming;
+  struct lifespan_thread *thread = enter_naming_too(&naming);
   if (!thread) return;
   if (to) {
     uint32_t type = 0, stack = LIFESPAN_STACK_NONE;
-    if (recorded == LIFESPAN_SPOT_BLOCK) {
+    if (recorded == LIFESPAN_SPOT_BLOCK && !naming) {
       type = lifespan_block_type(thread, size);
       stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
     }
@@ -188,7 +203,7 @@ void lifespan_record_moved(uint32_t recorded, const void *from, const void *to, 
       lifespan_ring_publish(thread, 1);
     }
   }
-  lifespan_leave(thread);
+  leave_naming_too(thread, naming);
 }
 
 // ---- Blocks that are objects --------------------------------------------------------------------------------------------------

@@ -53,15 +53,14 @@ public final class Analysis {
   private let asOf: TraceTime?
   private var counted: TraceInformation?
 
-  /// `laterMarks` split generations as if they had been set; `closureName` names closures by a return address in the
-  /// function that makes them; `asOf`: what time it is in a recording that still runs, to which its objects' ages count.
+  /// `laterMarks` split generations as if they had been set; `naming` decides what becomes a row; `asOf`: what time it is in a recording that still runs, to which its objects' ages count.
   public init(
     _ trace: Trace, laterMarks: [LaterMark] = [], asOf: TraceTime? = nil,
-    closureName: ((ReturnAddress) -> ClosureName?)? = nil
+    naming: RowNaming = RowNaming()
   ) {
     self.trace = trace
     self.asOf = asOf
-    catalog = TypeCatalog(trace, closureName: closureName)
+    catalog = TypeCatalog(trace, naming: naming)
     timeline = Timeline(trace, later: laterMarks)
   }
 

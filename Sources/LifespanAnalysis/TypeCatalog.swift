@@ -15,6 +15,20 @@ public struct ClosureName: Sendable, Hashable {
   }
 }
 
+/// How types become rows where the trace alone can't tell: a report knows symbols, this layer does not.
+public struct RowNaming {
+  /// Names a closure by a return address in the function that makes it; closures of one name and module are then one row.
+  public var closure: ((ReturnAddress) -> ClosureName?)?
+  /// Blocks of malloc by who allocates them instead of by their size: the library or program that a stack belongs to.
+  public var blockOwner: ((StackID) -> String)?
+
+  /// Memberwise.
+  public init(closure: ((ReturnAddress) -> ClosureName?)? = nil, blockOwner: ((StackID) -> String)? = nil) {
+    self.closure = closure
+    self.blockOwner = blockOwner
+  }
+}
+
 /// The types of a trace by row: one row a raw name (and kind), one a caller for closures.
 public struct TypeCatalog: Sendable {
   private struct Key: Hashable {
@@ -30,15 +44,13 @@ public struct TypeCatalog: Sendable {
   /// The row of each site, by its number.
   let rowOfSite: [Int]
 
-  /// `closureName`: names a closure by the function that makes it (a report knows symbols, this layer does not);
-  /// closures of one name and module are then one row.
-  init(_ trace: Trace, closureName: ((ReturnAddress) -> ClosureName?)?) {
+  init(_ trace: Trace, naming: RowNaming) {
     var keys: [Key: Int] = [:]
     for record in trace.types {
       let isUnnamed = record.name.isEmpty
       let caller = isUnnamed ? record.caller : nil
       // A context of one value may be a box: which of the two, nothing at run time tells.
-      let given = caller.flatMap { closureName?($0) }.map { closure in
+      let given = caller.flatMap { naming.closure?($0) }.map { closure in
         record.mayBeBox ? ClosureName(name: "box or \(closure.name)", module: closure.module) : closure
       }
       let key = Key(
@@ -59,9 +71,27 @@ public struct TypeCatalog: Sendable {
     }
     var rowOfSite: [Int] = []
     rowOfSite.reserveCapacity(trace.sites.count)
-    for site in trace.sites { rowOfSite.append(TypeCatalog.row(site.type, &rowOfType, &rows)) }
+    var owned: [String: Int] = [:]
+    for site in trace.sites {
+      let row = TypeCatalog.row(site.type, &rowOfType, &rows)
+      if rows[row].kind == .malloc, let owner = naming.blockOwner?(site.stack) {
+        rowOfSite.append(TypeCatalog.row(ofBlocksOf: owner, like: rows[row], &owned, &rows))
+      } else {
+        rowOfSite.append(row)
+      }
+    }
     for total in trace.totals { _ = TypeCatalog.row(total.type, &rowOfType, &rows) }
     self.rowOfSite = rowOfSite
+  }
+
+  private static func row(
+    ofBlocksOf owner: String, like type: TypeIdentity, _ owned: inout [String: Int], _ rows: inout [TypeIdentity]
+  ) -> Int {
+    if let row = owned[owner] { return row }
+    owned[owner] = rows.count
+    let name = "malloc in \(owner)"
+    rows.append(TypeIdentity(id: type.id, name: name, rawName: name, kind: .malloc, module: owner))
+    return rows.count - 1
   }
 
   /// A cut trace may name types that it doesn't describe: each gets a row of its own.

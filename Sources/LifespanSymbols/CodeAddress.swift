@@ -44,6 +44,9 @@ public struct CodeImage: Hashable, Sendable {
     if name.hasPrefix("lib"), name.count > 3 { name = name.dropFirst(3) }
     return String(name)
   }
+
+  /// Whether blocks of malloc that code of this image allocates are counted for it; else for whoever called it.
+  public var mayOwnBlocks: Bool { FrameOrigin.mayOwnBlocks(self) }
 }
 
 /// An address inside an image, knowing whether it is where a call returns to or where a function begins.

@@ -26,11 +26,13 @@ public struct Frame: Hashable, Sendable {
   public let inlined: Bool
   /// Whose code it is.
   public let origin: FrameOrigin
+  /// Whether it hands out memory for its caller: `malloc`, `operator new`.
+  public let isAllocator: Bool
 
   /// A frame of the given parts.
   public init(
     function: String, offset: UInt64? = nil, module: String, file: String? = nil, line: Int? = nil,
-    inlined: Bool = false, origin: FrameOrigin = .program
+    inlined: Bool = false, origin: FrameOrigin = .program, isAllocator: Bool = false
   ) {
     self.function = function
     self.offset = offset
@@ -39,6 +41,7 @@ public struct Frame: Hashable, Sendable {
     self.line = line
     self.inlined = inlined
     self.origin = origin
+    self.isAllocator = isAllocator
   }
 }
 

@@ -18,6 +18,24 @@ extension FrameOrigin {
     "mallocx", "rallocx", "reallocarray", "strdup", "strndup", "cfree",
   ]
 
+  /// Libraries whose allocations are made for somebody else: C, C++, the dynamic linker, the Swift runtime, allocators.
+  private static let servants = [
+    "libc.so", "libc-", "ld-linux", "libstdc++", "libgcc_s", "libm.so", "libpthread", "libdl.so", "librt.so",
+    "libswiftCore", "liblifespan", "libjemalloc", "libtcmalloc", "libmimalloc", "libasan", "libtsan", "[vdso]",
+  ]
+
+  /// Whether blocks of malloc are counted for an image, rather than for whoever called it.
+  static func mayOwnBlocks(_ image: CodeImage) -> Bool {
+    let file = image.fileName
+    return !servants.contains { file.hasPrefix($0) }
+  }
+
+  /// Whether a function hands out memory for its caller, by its mangled name.
+  static func isAllocator(mangled: String) -> Bool {
+    let prefixes = ["_Znw", "_Zna", "swift_slowAlloc", "je_", "tc_", "mi_"]
+    return allocators.contains(mangled) || prefixes.contains { mangled.hasPrefix($0) }
+  }
+
   /// Where a function comes from. `mangled` is nil when it is not named.
   static func of(image: CodeImage, mangled: String?) -> FrameOrigin {
     let file = image.fileName

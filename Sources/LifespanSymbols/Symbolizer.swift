@@ -70,7 +70,8 @@ public final class Symbolizer: FrameNamer {
     }
     return Frame(
       function: demangler.demangle(match.mangled), offset: location.address.value &- match.start,
-      module: image.moduleName, origin: .of(image: image, mangled: match.mangled))
+      module: image.moduleName, origin: .of(image: image, mangled: match.mangled),
+      isAllocator: FrameOrigin.isAllocator(mangled: match.mangled))
   }
 
   /// An async function's continuation is recorded by where it begins, not by where a call returned to: the byte before

@@ -59,7 +59,7 @@ static const struct lifespan_cell *last_event(unsigned wanted) {
 }
 #define EXPECT_EVENTS(wanted) CHECK(!strcmp(events(), wanted))
 
-static _Alignas(16) uint64_t block[64], other[64];
+static _Alignas(32) uint64_t block[64], other[64];
 
 static void buckets_hold_their_sizes_and_waste_a_quarter_at_most(void) {
   CHECK_EQUAL(lifespan_block_bucket_end(lifespan_block_bucket(0)), 16);
@@ -200,6 +200,21 @@ static void the_allocators_own_calls_are_counted_not_told(void) {
   end();
 }
 
+static void the_programs_block_that_goes_while_a_type_is_named_ends(void) {
+  begin();
+  lifespan_record_block(block, 40, at(1));
+  EXPECT_EVENTS("B");
+  struct lifespan_thread *inside = lifespan_enter();
+  lifespan_local.inside = LIFESPAN_NAMING;
+  lifespan_record_block(other, 80, at(1)); // the runtime's cache of names grows on our behalf
+  lifespan_record_free(block);
+  CHECK_EQUAL(lifespan_local.inside, LIFESPAN_NAMING);
+  lifespan_leave(inside);
+  EXPECT_EVENTS("F");
+  CHECK_EQUAL(thread->ring->suppressed, 0);
+  end();
+}
+
 static void blocks_from_before_the_start_are_born_with_it(void) {
   begin();
   test_switch.on = 0;
@@ -232,6 +247,7 @@ const struct test block_tests[] = {
   {"a block that grows changes its bucket and stack", a_block_that_grows_changes_its_bucket_and_stack},
   {"a task's block is held back until it is known", a_tasks_block_is_held_back_until_it_is_known},
   {"the allocator's own calls are counted, not told", the_allocators_own_calls_are_counted_not_told},
+  {"the program's block that goes while a type is named ends", the_programs_block_that_goes_while_a_type_is_named_ends},
   {"blocks from before the start are born with it", blocks_from_before_the_start_are_born_with_it},
   {NULL, NULL},
 };

@@ -10,6 +10,7 @@ public final class ReportNames {
   private var typeNames: [TypeID: String] = [:]
   private var traces: [StackID: StackTrace] = [:]
   private var allocators: [StackID: Frame?] = [:]
+  private var blockOwners: [StackID: String] = [:]
   // Images of frames that a report has shown: only their problems matter to its reader.
   private var shown: Set<CodeImage> = []
 
@@ -39,6 +40,19 @@ public final class ReportNames {
     guard address != ReturnAddress(0) else { return nil }
     let maker = symbolizer.frame(at: stacks.location(of: address))
     return ClosureName(name: Self.closureName(maker), module: maker.module)
+  }
+
+  /// The library or program that allocated a block: that of the first frame which is no allocator's, no C or C++ library's and
+  /// not the Swift runtime's own.
+  public func blockOwner(of stack: StackID) -> String {
+    if let known = blockOwners[stack] { return known }
+    let location = trace(stack).locations.first { location in
+      guard let image = location.image else { return false }
+      return image.mayOwnBlocks && !symbolizer.frame(at: location).isAllocator
+    }
+    let owner = location?.image?.moduleName ?? (stack == .none ? "code before the start" : "unknown code")
+    blockOwners[stack] = owner
+    return owner
   }
 
   /// Which specialisation of a function made it does not matter to a reader of types.

@@ -99,7 +99,9 @@ public struct StatisticsReport {
       return [all] + (statistics.totalsByKind.contains { $0.kind != .token } ? tokens : [])
     }
     let swift = (SummaryWord.swiftObjects, swiftObjects)
-    return (information.recordsMalloc ? [all, swift] : [swift]) + tokens
+    guard information.recordsMalloc else { return [swift] + tokens }
+    let blocks = statistics.totalsByKind.filter { $0.kind == .malloc }.map { (SummaryWord.blocks, $0.tally) }
+    return [all, swift] + blocks + tokens
   }
 
   private var swiftObjects: Tally {

@@ -123,6 +123,7 @@ enum Footnotes {
 enum SummaryWord {
   static let tokens = "tokens"
   static let swiftObjects = "Swift objects"
+  static let blocks = "malloc"
 
   /// The sum of everything: a recording without the blocks of malloc has nothing but Swift objects.
   static func all(isFiltered: Bool, _ information: TraceInformation) -> String {

@@ -32,7 +32,7 @@ enum DiffCommand {
     let typed = arguments.operands.count == 3 ? arguments.operands.first : nil
     let moments = arguments.operands.suffix(2).map { $0 }
     if typed == nil { try checkMoments(moments[0], options.laterMarks) }
-    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, symbols: options.symbols)
+    let recording = try OpenedRecording(typed, options)
     let window = TimeWindow(from: try recording.moment(moments[0]), to: try recording.moment(moments[1]))
     let difference = try recording.analysis.answer(
       DifferenceQuestion(

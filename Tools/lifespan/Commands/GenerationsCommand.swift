@@ -37,8 +37,7 @@ enum GenerationsCommand {
     let keys = GenerationsReport.columnKeys(ofOneGeneration: one != nil)
     let options = try ReadingOptions(arguments, columnKeys: keys)
     let limits = try FailOn.parse(arguments, offers: offers)
-    let recording = try OpenedRecording(
-      arguments.operands.first, laterMarks: options.laterMarks, symbols: options.symbols)
+    let recording = try OpenedRecording(arguments.operands.first, options)
     let atMark = arguments.has("--at-mark")
     let window = try recording.window(arguments)
     let generations = try recording.analysis.answer(

@@ -28,8 +28,7 @@ enum ObjectsCommand {
     var options = try ReadingOptions(arguments, columnKeys: ObjectsReport.columnKeys)
     let isForReading = options.report.format == .table || options.report.format == .markdown
     if options.report.limit == nil, isForReading { options.report.limit = usualLimit }
-    let recording = try OpenedRecording(
-      arguments.operands.first, laterMarks: options.laterMarks, symbols: options.symbols)
+    let recording = try OpenedRecording(arguments.operands.first, options)
     let window = try recording.window(arguments)
     let list = try recording.analysis.answer(
       ObjectsQuestion(

@@ -17,8 +17,7 @@ enum StatsCommand {
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let options = try ReadingOptions(arguments, columnKeys: StatisticsReport.columnKeys)
-    let recording = try OpenedRecording(
-      arguments.operands.first, laterMarks: options.laterMarks, symbols: options.symbols)
+    let recording = try OpenedRecording(arguments.operands.first, options)
     let wanted = (options.report.columns ?? []) + [options.report.sort].compactMap { $0 }
     let window = try recording.window(arguments)
     let statistics = try recording.analysis.answer(

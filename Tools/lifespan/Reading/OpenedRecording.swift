@@ -10,7 +10,7 @@ struct OpenedRecording {
   private let elapsed: UInt64?
 
   /// Opens what TRACE means.
-  init(_ typed: String?, laterMarks: [LaterMark] = [], symbols: String? = nil) throws {
+  init(_ typed: String?, laterMarks: [LaterMark] = [], symbols: String? = nil, blocksByOwner: Bool = false) throws {
     let operand = try TraceOperand(typed)
     let trace = try Trace(path: operand.path)
     let names = ReportNames(stacks: TraceStacks(trace), symbols: symbols)
@@ -19,7 +19,14 @@ struct OpenedRecording {
     // A file without end ends with its last event; the recording knows what time it is.
     analysis = Analysis(
       trace, laterMarks: laterMarks, asOf: elapsed.map { TraceTime(Int64(clamping: $0)) },
-      closureName: { names.closureName(madeAt: $0) })
+      naming: RowNaming(
+        closure: { names.closureName(madeAt: $0) }, blockOwner: blocksByOwner ? { names.blockOwner(of: $0) } : nil))
+  }
+
+  /// Opens what TRACE means, to be asked as the options say.
+  init(_ typed: String?, _ options: ReadingOptions) throws {
+    try self.init(
+      typed, laterMarks: options.laterMarks, symbols: options.symbols, blocksByOwner: options.blocksByOwner)
   }
 
   /// What the report is about, and which marks were meant by the names in its question. Asked after the questions it costs

@@ -27,7 +27,11 @@ enum ReadingOption {
   static let format = OptionSpec.choice("--format", of: ReportFormat.allCases.map(\.rawValue), help: "default table")
   static let color = OptionSpec.choice("--color", of: ["auto", "always", "never"], help: "default auto: on a terminal")
 
-  static let types = [type, excludeType, kind, module]
+  static let mallocBy = OptionSpec.choice(
+    "--malloc-by", of: ["size", "caller"],
+    help: "rows of malloc blocks: by size, or by the library or program that allocates them; default size")
+
+  static let types = [type, excludeType, kind, module, mallocBy]
   static let window = [from, to]
   static let table = [.json, format, columns, sort, limit, color]
 

@@ -12,6 +12,8 @@ struct ReadingOptions {
   let types: TypeFilter
   /// Where the files that ran lie now.
   let symbols: String?
+  /// Blocks of malloc by who allocates them. Asked for by the name of such a row, too.
+  let blocksByOwner: Bool
 
   /// `columnKeys`: what this command's `--columns` and `--sort` take.
   init(_ arguments: ParsedArguments, columnKeys: [String]) throws {
@@ -29,6 +31,9 @@ struct ReadingOptions {
     types = TypeFilter(
       include: arguments.values("--type"), exclude: arguments.values("--exclude-type"), kinds: kinds,
       modules: arguments.values("--module"))
+    let names = types.include + types.exclude
+    blocksByOwner =
+      arguments.value("--malloc-by").map { $0 == "caller" } ?? names.contains { $0.hasPrefix("malloc in ") }
   }
 
   /// Whether only some types are asked for.
