@@ -170,6 +170,10 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
       lifespan_process.unwind = LIFESPAN_UNWIND_AUTO;
     }
   }
+  if (lifespan_process.blocks && lifespan_process.free_elsewhere) {
+    lifespan_process.blocks = 0;
+    lifespan_say_partial("", "the executable brings an allocator of its own: of its memory only Swift objects are seen");
+  }
   if (blocks_alone && runtime) atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL); // the reason stands there
   if (!blocks_alone && !lifespan_hooks_start(one_thread())) {
     lifespan_process.map = NULL;

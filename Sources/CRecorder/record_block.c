@@ -103,6 +103,11 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
   block_born(block, size, caller);
 }
 
+void lifespan_record_block_unless_known(const void *block, size_t size, struct lifespan_frame caller) {
+  bool known = lifespan_on() ? lifespan_spot(block) != LIFESPAN_SPOT_NONE : early_find(block) != NULL;
+  if (!known) lifespan_record_block(block, size, caller);
+}
+
 void lifespan_record_held_back(const void *task) {
   const void *block = lifespan_local.held_back;
   lifespan_local.held_back = NULL;

@@ -43,6 +43,9 @@ static inline void lifespan_quiet_end(uint32_t was) {
 // A block was obtained (NULL: the call failed, nothing). After the call.
 void lifespan_record_block(const void *block, size_t size, struct lifespan_frame caller);
 
+// The same, where an inner function of the allocator's may have told of it already.
+void lifespan_record_block_unless_known(const void *block, size_t size, struct lifespan_frame caller);
+
 // free() of any block, before it: an event where the block's birth was one and no hook above announced its end.
 void lifespan_record_free(const void *address);
 

@@ -1,0 +1,75 @@
+// C++'s operator new and delete, for allocators that bring their own (jemalloc, tcmalloc, mimalloc): those don't come through malloc. The C++ library's do, and
+// are passed on without a look.
+//
+// operator new may throw through these functions: nothing here needs to be undone then.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lifespan_interpose.h"
+#include "preload.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+struct next {
+  void *function;
+  bool own; // not the C++ library's: a block of it is told here
+};
+
+// The definition behind ours. The first call of each function looks it up; before that there is no second thread, and later ones find the same.
+static struct next find(struct next *known, const char *name) {
+  void *function = __atomic_load_n(&known->function, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(function != NULL, 1)) return *known;
+  struct next found = {dlsym(RTLD_NEXT, name), false};
+  Dl_info info;
+  if (found.function && dladdr(found.function, &info) && info.dli_fname)
+    found.own = !strstr(info.dli_fname, "libstdc++") && !strstr(info.dli_fname, "libc++");
+  known->own = found.own;
+  __atomic_store_n(&known->function, found.function, __ATOMIC_RELEASE);
+  return found;
+}
+
+// Without a definition nobody could have linked a call of it; a weak call is as it would be without us.
+#define NEXT(name)                 \
+  static struct next known;        \
+  struct next next = find(&known, name)
+
+#define NEW(symbol, parameters, types, ...)                                   \
+  EXPORTED void *symbol parameters {                                          \
+    NEXT(#symbol);                                                            \
+    void *(*call) types = (void *(*)types)next.function;                      \
+    if (!next.own) __attribute__((musttail)) return call(__VA_ARGS__);        \
+    void *block = call(__VA_ARGS__);                                          \
+    lifespan_record_block_unless_known(block, size, LIFESPAN_CALLER);         \
+    return block;                                                             \
+  }
+#define DELETE(symbol, parameters, types, ...)                                \
+  EXPORTED void symbol parameters {                                           \
+    NEXT(#symbol);                                                            \
+    if (next.own) lifespan_record_free(block);                                \
+    __attribute__((musttail)) return ((void(*) types)next.function)(__VA_ARGS__); \
+  }
+
+NEW(_Znwm, (size_t size), (size_t), size)
+NEW(_Znam, (size_t size), (size_t), size)
+NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size_t, const void *), size, tag)
+NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size_t, const void *), size, tag)
+NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size_t, size_t), size, alignment)
+NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size_t, size_t), size, alignment)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *tag), (size_t, size_t, const void *), size, alignment, tag)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *tag), (size_t, size_t, const void *), size, alignment, tag)
+
+DELETE(_ZdlPv, (void *block), (void *), block)
+DELETE(_ZdaPv, (void *block), (void *), block)
+DELETE(_ZdlPvm, (void *block, size_t size), (void *, size_t), block, size)
+DELETE(_ZdaPvm, (void *block, size_t size), (void *, size_t), block, size)
+DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag), (void *, const void *), block, tag)
+DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag), (void *, const void *), block, tag)
+DELETE(_ZdlPvSt11align_val_t, (void *block, size_t alignment), (void *, size_t), block, alignment)
+DELETE(_ZdaPvSt11align_val_t, (void *block, size_t alignment), (void *, size_t), block, alignment)
+DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment), (void *, size_t, size_t), block, size, alignment)
+DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment), (void *, size_t, size_t), block, size, alignment)
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t alignment, const void *tag), (void *, size_t, const void *), block, alignment, tag)
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t alignment, const void *tag), (void *, size_t, const void *), block, alignment, tag)
