@@ -19,6 +19,7 @@ const struct option record_table[] = {
    "refcounts: also every retain and release (Tracked types always record them)"},
   {"--record", NULL, "PATTERN", NULL, true, "types to record; with --ignore in order, last match wins"},
   {"--ignore", NULL, "PATTERN", NULL, true, "types to leave out"},
+  {"--swift-only", NULL, NULL, NULL, false, "no blocks of malloc that are no Swift objects"},
   {"--unwind", NULL, "auto|fp|libunwind|none", "auto|fp|libunwind|none", false, "how stacks are taken; default auto"},
   {"--depth", NULL, "N", NULL, false, "frames kept of a stack; default 256"},
   {"--buffer", NULL, "BYTES", NULL, false, "shared memory that is there before the program starts; default 4M"},
@@ -130,6 +131,7 @@ struct record_options record_options(void) {
   mapping->unwind = unwind_mode(options.unwind);
   mapping->depth = number_in("--depth", 1, MOST_DEPTH, DEFAULT_DEPTH);
   mapping->when_full = is("--when-full", "drop") ? LIFESPAN_FULL_DROP : LIFESPAN_FULL_WAIT;
+  options.blocks = mapping->malloc_blocks = !has("--swift-only");
   mapping->paused = has("--paused");
   mapping->death_stacks = has("--death-stacks");
   mapping->check_every = number_in("--check-unwind", 1, UINT32_MAX, 0);

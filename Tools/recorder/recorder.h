@@ -92,7 +92,7 @@ void print_help(const struct command *command);
 
 struct record_options {
   const char *output;
-  bool force, exact_time;
+  bool force, exact_time, blocks; // blocks: also of malloc
   uint64_t buffer;
   struct lifespan_options mapping;
   const char *unwind;
