@@ -86,6 +86,9 @@ static void register_expression(struct state *s, uint64_t reg, const uint8_t *at
   if (reg == RIP) s->ra = by_sp && offset == 168 ? RA_SIGNAL : RA_BAD;
 }
 
+// A factored offset. What overflows is nonsense, but not undefined.
+static int64_t factored(uint64_t value, int64_t align) { return (int64_t)(value * (uint64_t)align); }
+
 static void offset_rule(struct state *s, uint64_t reg, int64_t offset) {
   if (reg == RBP) {
     s->fp = FP_OFFSET;
@@ -133,7 +136,7 @@ static bool run_rule(struct machine *m, unsigned op, const uint8_t **at) {
   int64_t align = m->cie->data_align;
   uint64_t reg = 0;
   switch (op) {
-    case 0x05: reg = rows_uleb(at, m->end); offset_rule(s, reg, (int64_t)rows_uleb(at, m->end) * align); return true;
+    case 0x05: reg = rows_uleb(at, m->end); offset_rule(s, reg, factored(rows_uleb(at, m->end), align)); return true;
     case 0x06: restore_rule(m, rows_uleb(at, m->end)); return true;
     case 0x07: other_rule(s, rows_uleb(at, m->end), true); return true;
     case 0x08: same_rule(s, rows_uleb(at, m->end)); return true;
@@ -141,20 +144,20 @@ static bool run_rule(struct machine *m, unsigned op, const uint8_t **at) {
     case 0x0c: case 0x12:
       s->cfa = CFA_REGISTER;
       s->cfa_register = (uint8_t)rows_uleb(at, m->end);
-      s->cfa_offset = op == 0x0c ? (int64_t)rows_uleb(at, m->end) : rows_sleb(at, m->end) * align;
+      s->cfa_offset = op == 0x0c ? (int64_t)rows_uleb(at, m->end) : factored((uint64_t)rows_sleb(at, m->end), align);
       return true;
     case 0x0d: s->cfa_register = (uint8_t)rows_uleb(at, m->end); return true;
     case 0x0e: s->cfa_offset = (int64_t)rows_uleb(at, m->end); return true;
-    case 0x13: s->cfa_offset = rows_sleb(at, m->end) * align; return true;
+    case 0x13: s->cfa_offset = factored((uint64_t)rows_sleb(at, m->end), align); return true;
     case 0x0f: case 0x10: case 0x16: return run_expression(m, op, at);
-    case 0x11: reg = rows_uleb(at, m->end); offset_rule(s, reg, rows_sleb(at, m->end) * align); return true;
+    case 0x11: reg = rows_uleb(at, m->end); offset_rule(s, reg, factored((uint64_t)rows_sleb(at, m->end), align)); return true;
     case 0x14: case 0x15:
       reg = rows_uleb(at, m->end);
       if (op == 0x14) rows_uleb(at, m->end); else rows_sleb(at, m->end);
       other_rule(s, reg, false);
       return true;
     case 0x2e: rows_uleb(at, m->end); return true; // GNU args size
-    case 0x2f: reg = rows_uleb(at, m->end); offset_rule(s, reg, -(int64_t)rows_uleb(at, m->end) * align); return true;
+    case 0x2f: reg = rows_uleb(at, m->end); offset_rule(s, reg, factored(-rows_uleb(at, m->end), align)); return true;
     default: return false;
   }
 }
@@ -183,7 +186,7 @@ static bool run(struct machine *m, const uint8_t *at, const uint8_t *end, uintpt
       if (builder) rows_put(builder, (uint32_t)(m->pc - base), row_of(&m->now));
       if (!advance(m, op, &at)) return false;
     } else if ((op & 0xc0) == 0x80) {
-      offset_rule(&m->now, op & 0x3f, (int64_t)rows_uleb(&at, end) * m->cie->data_align);
+      offset_rule(&m->now, op & 0x3f, factored(rows_uleb(&at, end), m->cie->data_align));
     } else if ((op & 0xc0) == 0xc0) {
       restore_rule(m, op & 0x3f);
     } else if (op == 0x0a) {
