@@ -97,6 +97,7 @@ static void drain_begin(struct lifespan_drain *d) {
   if (d->encoder) drain_begin_trace(d, d->encoder);
   drain_info_row(d, "program", d->map->program, drain_length(d->map->program, sizeof(d->map->program)));
   drain_write_capture(d);
+  if (d->map->options.malloc_blocks) drain_info_row(d, "malloc", "all", 3);
   char date[DRAIN_DATE_ROOM];
   drain_info_row(d, "started_at", date, drain_date(d->start_realtime_ns / 1000000000u, date));
   // A recording that begins paused says so: births before the first "goes on" are not missing by accident.

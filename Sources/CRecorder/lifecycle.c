@@ -160,6 +160,10 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
     return LIFESPAN_START_NO_MEMORY;
   }
   atomic_store(&map->capture, LIFESPAN_CAPTURE_COMPLETE);
+  if (lifespan_process.blocks && lifespan_process.free_elsewhere) {
+    lifespan_process.blocks = map->options.malloc_blocks = 0;
+    lifespan_say_partial("", "the executable brings an allocator of its own: of its memory only Swift objects are seen");
+  }
   lifespan_tasks_start();
   atomic_store_explicit(&map->state, LIFESPAN_PROGRAM_RUNNING, memory_order_release);
   lifespan_images_start(true, image_changed, NULL);
@@ -169,10 +173,6 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
       lifespan_say_partial("--unwind libunwind", why);
       lifespan_process.unwind = LIFESPAN_UNWIND_AUTO;
     }
-  }
-  if (lifespan_process.blocks && lifespan_process.free_elsewhere) {
-    lifespan_process.blocks = 0;
-    lifespan_say_partial("", "the executable brings an allocator of its own: of its memory only Swift objects are seen");
   }
   if (blocks_alone && runtime) atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL); // the reason stands there
   if (!blocks_alone && !lifespan_hooks_start(one_thread())) {

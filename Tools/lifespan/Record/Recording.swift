@@ -59,7 +59,7 @@ final class Recording {
       ("arguments", ShellWord.joined(facts.arguments)), ("recorder", Version.text), ("options", options.asTyped),
       ("host", OutputName(pattern: nil).host), ("refcounts", options.refcounts ? "all" : "tracked"),
       ("unwind", options.unwindName), ("recording", "all"),
-    ] + (options.swiftOnly ? [] : [("malloc", "all")])
+    ]
   }
 
   private static let sink: lifespan_sink = { context, bytes, length in
