@@ -229,6 +229,7 @@ void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record)
   case LIFESPAN_R_MOVING:
   case LIFESPAN_R_MOVE_FAILED: return apply_moving(d, record);
   case LIFESPAN_R_TASK: return drain_task(d, record);
+  case LIFESPAN_R_FORK: return drain_fork_seen(d, record->value);
   case LIFESPAN_R_RECORDING: return drain_recording(d, record->stamp, record->value);
   case LIFESPAN_R_MARK:
     drain_ring_copy(d, &d->rings[record->slot], record->cells);

@@ -25,16 +25,16 @@ static bool drain_create_tables(struct lifespan_drain *d) {
          drain_index_create(&d->class_index) && drain_history_create(&d->history, d->options.history_events);
 }
 
+static struct lifespan_drain *drain_refuse(const struct lifespan_drain_options *options, int error) {
+  lifespan_drain_destroy(options->inherits);
+  errno = error;
+  return NULL;
+}
+
 struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options *options) {
-  if (!drain_map_usable(options)) {
-    errno = EPROTO;
-    return NULL;
-  }
+  if (!drain_map_usable(options)) return drain_refuse(options, EPROTO);
   struct lifespan_drain *d = drain_pages(sizeof(*d));
-  if (!d) {
-    errno = ENOMEM;
-    return NULL;
-  }
+  if (!d) return drain_refuse(options, ENOMEM);
   d->options = *options;
   d->map = options->map;
   d->allocated = atomic_load_explicit(&d->map->allocated, memory_order_relaxed);
@@ -50,15 +50,17 @@ struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options
       d->encoder->compressor = options->compressor;
       d->encoder->compressor_context = options->compressor_context;
     }
+    d->commits = options->file >= 0 && d->map->options.rings_file && d->allocated >= LIFESPAN_COMMIT_OFFSET + LIFESPAN_COMMIT_BYTES;
+    if (options->inherits) drain_fork_inherit(d, options->inherits);
     return d;
   }
   lifespan_drain_destroy(d);
-  errno = ENOMEM;
-  return NULL;
+  return drain_refuse(options, ENOMEM);
 }
 
 void lifespan_drain_destroy(struct lifespan_drain *d) {
   if (!d) return;
+  while (d->forks) lifespan_drain_destroy(drain_fork_pop(d));
   drain_encoder_destroy(d->encoder);
   drain_living_destroy(&d->living);
   drain_history_destroy(&d->history);
@@ -84,12 +86,24 @@ static void drain_write_capture(struct lifespan_drain *d) {
   if (reason) drain_info_row(d, "capture.reason", d->map->capture_reason, reason);
 }
 
+// Blocks of malloc alone, to the end or until the runtime came.
+static void drain_write_runtime(struct lifespan_drain *d) {
+  uint32_t runtime = atomic_load_explicit(&d->map->runtime, memory_order_acquire);
+  if (runtime == d->runtime) return;
+  d->runtime = runtime;
+  const char *word = runtime == LIFESPAN_RUNTIME_NONE ? "none" : "late";
+  drain_info_row(d, "swift_runtime", word, strlen(word));
+  uint64_t stamp = atomic_load_explicit(&d->map->runtime_stamp, memory_order_relaxed);
+  if (runtime != LIFESPAN_RUNTIME_NONE && stamp > d->start)
+    drain_info_number(d, "swift_runtime_at_ns", drain_to_ns(stamp - d->start, d->ticks_per_second));
+}
+
 // The first round in which the program runs: its facts are in the mapping now.
 static void drain_begin(struct lifespan_drain *d) {
-  d->begun = true;
+  d->begun = d->uncommitted = true;
   d->clock = d->map->clock == LIFESPAN_CLOCK_TSC ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
-  d->start = d->map->start_stamp;
-  d->start_realtime_ns = d->map->start_realtime_ns;
+  d->start = d->inherits ? d->inherited_start : d->map->start_stamp;
+  d->start_realtime_ns = d->inherits ? d->inherited_realtime_ns : d->map->start_realtime_ns;
   d->capture = atomic_load_explicit(&d->map->capture, memory_order_acquire);
   uint64_t rate = d->options.ticks_per_second;
   d->ticks_per_second = rate ? rate : drain_rate(d->clock, d->pair_stamp, d->pair_ns);
@@ -98,10 +112,12 @@ static void drain_begin(struct lifespan_drain *d) {
   drain_info_row(d, "program", d->map->program, drain_length(d->map->program, sizeof(d->map->program)));
   drain_write_capture(d);
   if (d->map->options.malloc_blocks) drain_info_row(d, "malloc", "all", 3);
+  drain_write_runtime(d);
   char date[DRAIN_DATE_ROOM];
   drain_info_row(d, "started_at", date, drain_date(d->start_realtime_ns / 1000000000u, date));
   // A recording that begins paused says so: births before the first "goes on" are not missing by accident.
-  if (d->map->options.paused) drain_recording(d, d->start, 0);
+  if (d->map->options.paused && !d->inherits) drain_recording(d, d->start, 0);
+  if (d->inherits) drain_fork_begin(d, d->map->start_stamp);
   if (d->encoder) drain_encoder_write_facts(d->encoder);
 }
 
@@ -125,6 +141,8 @@ int64_t lifespan_drain_round(struct lifespan_drain *d) {
   d->interval_ns = now - d->heads_ns;
   d->heads_ns = now;
   int64_t consumed = drain_round_until(d, drain_now(d->clock));
+  drain_commit_due(d);
+  if (d->error && consumed >= 0) consumed = -d->error;
   if (posted) drain_answer_request(d);
   return consumed;
 }
@@ -166,15 +184,19 @@ int lifespan_drain_flush(struct lifespan_drain *d) {
 int lifespan_drain_finish(struct lifespan_drain *d, bool clean, int exit_status) {
   if (d->finished) return d->error;
   if (!d->begun) drain_begin(d); // a program that never came to run leaves an empty trace
-  for (int i = 0; i < FINISH_ROUNDS && lifespan_drain_round(d) > 0;) i++;
-  // What is still held back was stamped a moment ahead of us.
-  drain_round_until(d, UINT64_MAX);
+  do {
+    drain_fork_last(d);
+    for (int i = 0; i < FINISH_ROUNDS && lifespan_drain_round(d) > 0;) i++;
+    // What is still held back was stamped a moment ahead of us.
+    drain_round_until(d, UINT64_MAX);
+  } while (d->fork);
   drain_waiting_expire(d, UINT64_MAX);
   uint32_t capture = atomic_load_explicit(&d->map->capture, memory_order_acquire);
   if (capture != d->capture) {
     d->capture = capture;
     drain_write_capture(d);
   }
+  drain_write_runtime(d);
   if (d->encoder) {
     drain_write_gaps(d);
     drain_encoder_close_events(d->encoder);

@@ -116,6 +116,9 @@ struct drain_ring {
   uint64_t tail, last_switch, task;
   uint32_t thread;
   bool claimed, switched;
+  uint64_t resumed_task; // of the ring's thread where a cut trace goes on
+  double held;     // with commits: how much of the buffer is not given back
+  uint64_t passed; // with commits: the buffer that the ring has gone over to, not told yet
   uint64_t lost_births, lost_deaths, lost_other, lost_to, suppressed, waited, waits;
   struct drain_gap gaps[DRAIN_GAPS];
   bool has_gap;
@@ -149,6 +152,7 @@ struct lifespan_drain {
   uint64_t start, start_realtime_ns, ticks_per_second, microsecond;
   uint64_t pair_stamp, pair_ns; // taken at create, for the rate
   uint32_t capture;             // as written
+  uint32_t runtime;             // as written; enum lifespan_runtime_state
 
   uint64_t round, newest, floor; // floor: newest stamp of the rounds before
   uint64_t threads_checked_ns, grow_again_ns;
@@ -166,6 +170,22 @@ struct lifespan_drain {
   struct drain_history history;
   struct drain_encoder *encoder; // NULL: no sink
 
+  // commit.c
+  uint64_t committed_ns; // when the last commit was
+  bool uncommitted;     // cells were consumed since
+  double held;          // of the fullest ring: what is not given back, 0…1
+  bool commits;         // cells are given back by commits alone
+  bool resumes;         // a trace that was cut goes on
+  // fork.c
+  uint64_t fork, fork_ns;       // the fork that is waited for, 0 none, and since when
+  bool fork_limits;             // a round ends at fork_heads
+  struct lifespan_drain *forks; // copies for children, newest first
+  struct lifespan_drain *forked_next;
+  uint64_t forked_number;
+  uint32_t forked_pid;
+  bool inherits; // this one began as such a copy
+  uint64_t inherited_start, inherited_realtime_ns;
+
   struct lifespan_drain_counts counts;
   struct drain_waiting waiting[DRAIN_WAITING];
   uint32_t waiting_count;
@@ -176,6 +196,7 @@ struct lifespan_drain {
   uint64_t tasks_told[DRAIN_TASKS_TOLD];
   uint64_t question[512];
   struct drain_heap_entry heap[LIFESPAN_RING_SLOTS];
+  uint64_t fork_heads[LIFESPAN_RING_SLOTS];
   struct drain_ring rings[LIFESPAN_RING_SLOTS];
 };
 
@@ -262,6 +283,7 @@ int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *n
 struct drain_bytes *drain_row_begin(struct lifespan_drain *d);
 void drain_keep(struct lifespan_drain *d, unsigned chunk, const struct drain_bytes *row);
 void drain_info_row(struct lifespan_drain *d, const char *key, const char *value, size_t length);
+void drain_info_number(struct lifespan_drain *d, const char *key, uint64_t value);
 void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_type *type, const uint8_t *names);
 void drain_node_row(struct drain_encoder *e, uint32_t id, const struct drain_node *node);
 void drain_site_row(struct drain_encoder *e, const struct drain_site *site);
@@ -281,6 +303,20 @@ static inline struct drain_event *drain_history_at(const struct drain_history *h
 }
 int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room,
                           bool *more);
+
+// commit.c: with a rings file: what may be given back
+void drain_commit_due(struct lifespan_drain *d);
+
+// resume.c
+void drain_resume(struct lifespan_drain *d, const struct lifespan_drain *seed);
+
+// fork.c
+void drain_fork_seen(struct lifespan_drain *d, uint64_t number);
+bool drain_fork_settle(struct lifespan_drain *d);
+void drain_fork_last(struct lifespan_drain *d);
+struct lifespan_drain *drain_fork_pop(struct lifespan_drain *d);
+void drain_fork_inherit(struct lifespan_drain *d, struct lifespan_drain *from);
+void drain_fork_begin(struct lifespan_drain *d, uint64_t forked);
 
 // run.c: the request slot
 bool drain_request_posted(const struct lifespan_drain *d);

@@ -66,6 +66,7 @@ struct drain_encoder {
   bool begun; // the header has been given
 
   uint64_t events, last_serial; // written or buffered
+  uint64_t events_written;
   uint32_t marks;               // rows so far: the generation that an event has by its position
   // the chunk of events that is being filled
   uint32_t count, chunk;

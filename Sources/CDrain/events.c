@@ -196,6 +196,7 @@ void drain_encoder_close_events(struct drain_encoder *e) {
   if (!events_assemble(e) && !e->error) e->error = ENOMEM;
   e->count = 0;
   drain_encoder_write_chunk(e, LIFESPAN_CHUNK_EVENTS);
+  if (!e->error) e->events_written = e->events;
 }
 
 #endif

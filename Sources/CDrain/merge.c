@@ -19,13 +19,14 @@ static void heap_down(struct drain_heap_entry *heap, uint32_t count, uint32_t at
 // Opens all rings; those with an event for this round make the heap. Returns its size.
 static uint32_t merge_open(struct lifespan_drain *d, uint64_t cut) {
   uint32_t count = 0;
-  double fill = 0;
+  double fill = 0, held = 0;
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) {
     bool filled = drain_ring_open(d, slot);
     struct drain_ring *r = &d->rings[slot];
     if (filled) {
       double own = (double)(r->head - r->tail) / (double)(r->mask + 1);
       if (own > fill) fill = own;
+      if (r->held > held) held = r->held;
     }
   }
   // Heads first, then records: what is published while we read the first ring must not be taken from the last.
@@ -36,6 +37,7 @@ static uint32_t merge_open(struct lifespan_drain *d, uint64_t cut) {
       d->heap[count++] = (struct drain_heap_entry){r->record.stamp, slot};
   }
   d->fill = fill;
+  d->held = held;
   for (uint32_t i = count / 2; i-- > 0;) heap_down(d->heap, count, i);
   return count;
 }
@@ -51,7 +53,7 @@ int64_t drain_merge(struct lifespan_drain *d, uint64_t cut) {
   uint32_t count = merge_open(d, cut);
   struct drain_heap_entry *heap = d->heap;
   int64_t consumed = 0;
-  while (count) {
+  while (count && !d->fork) {
     uint32_t slot = heap[0].slot;
     struct drain_ring *r = &d->rings[slot];
     // As long as this ring has the smallest stamp the heap needs no look.
@@ -61,8 +63,10 @@ int64_t drain_merge(struct lifespan_drain *d, uint64_t cut) {
       drain_apply(d, &r->record);
       r->position += r->record.cells;
       consumed++;
+      if (d->fork) break; // what comes after it may not be in the child's memory
       next = drain_ring_next(d, slot, cut);
     } while (next == DRAIN_NEXT_EVENT && r->record.stamp <= second);
+    if (d->fork) break;
     if (next == DRAIN_NEXT_EVENT) {
       heap[0].stamp = r->record.stamp;
     } else {
@@ -82,6 +86,10 @@ int64_t drain_round_until(struct lifespan_drain *d, uint64_t cut) {
   uint32_t chunk = d->encoder ? d->encoder->chunk : 0;
   d->round++;
   d->floor = d->newest;
+  if (d->fork && !drain_fork_settle(d)) {
+    drain_grow(d);
+    return d->error ? -d->error : 0;
+  }
   int64_t consumed = drain_merge(d, cut);
   drain_refused(d);
   drain_waiting_end_round(d);

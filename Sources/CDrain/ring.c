@@ -56,7 +56,8 @@ static bool ring_geometry(struct lifespan_drain *d, struct drain_ring *r, uint64
 static void ring_new_owner(struct drain_ring *r, struct lifespan_ring *shared) {
   r->claimed = true;
   r->tail = atomic_load_explicit(&shared->tail, memory_order_relaxed);
-  r->task = 0;
+  r->task = r->resumed_task;
+  r->resumed_task = 0;
   r->thread = 0;
 }
 
@@ -67,10 +68,12 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
   struct drain_ring *r = &d->rings[slot];
   if (!r->claimed) ring_new_owner(r, shared);
   r->head = atomic_load_explicit(&shared->head, memory_order_acquire);
+  if (d->fork_limits && d->fork_heads[slot] < r->head) r->head = d->fork_heads[slot] < r->tail ? r->tail : d->fork_heads[slot];
   r->open = true;
   r->start = r->position = r->tail;
   uint64_t data = atomic_load_explicit(&shared->data, memory_order_relaxed);
   r->next = atomic_load_explicit(&shared->next, memory_order_acquire);
+  if (r->passed) data = r->passed, r->next = 0; // no other switch begins before this one is told
   r->switch_at = atomic_load_explicit(&shared->switch_at, memory_order_relaxed);
   // `next` of a switch that head does not show yet may stand beside the switch_at of the one before.
   if (r->next && r->switched && r->switch_at == r->last_switch) r->next = 0;
@@ -82,6 +85,7 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
     ring_damaged(d, r);
     return false;
   }
+  r->held = (double)(r->head - atomic_load_explicit(&shared->tail, memory_order_relaxed)) / (double)(r->mask + 1);
   return r->head != r->tail;
 }
 
@@ -99,6 +103,7 @@ static bool ring_kind_fits(unsigned kind, unsigned cells) {
   case LIFESPAN_R_FREE:
   case LIFESPAN_R_MOVING:
   case LIFESPAN_R_MOVE_FAILED:
+  case LIFESPAN_R_FORK:
   case LIFESPAN_R_RECORDING: return cells == 1;
   case LIFESPAN_R_MARK:
   case LIFESPAN_R_TYPE:
@@ -157,6 +162,7 @@ static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uin
 }
 
 static bool ring_from_the_future(const struct lifespan_drain *d, uint64_t stamp) {
+  if (d->resumes) return false; // perhaps another boot's clock
   uint64_t now = drain_now(d->clock);
   return stamp > now && stamp - now > d->ticks_per_second * FUTURE_SECONDS;
 }
@@ -193,7 +199,14 @@ void drain_ring_close(struct lifespan_drain *d, uint32_t slot) {
   struct lifespan_ring *shared = ring_shared(d, slot);
   if (!r->open) return;
   r->open = false;
-  if (r->next && (int64_t)(r->position - r->switch_at) >= 0) {
+  bool passes = r->next && (int64_t)(r->position - r->switch_at) >= 0;
+  if (d->commits) { // given back by a commit
+    if (passes) r->passed = r->next, r->last_switch = r->switch_at, r->switched = true;
+    d->uncommitted |= r->position != r->start;
+    r->tail = r->position;
+    return;
+  }
+  if (passes) {
     atomic_store_explicit(&shared->data, r->next, memory_order_relaxed);
     atomic_store_explicit(&shared->next, 0, memory_order_release);
     r->last_switch = r->switch_at;

@@ -29,6 +29,14 @@ void drain_info_row(struct lifespan_drain *d, const char *key, const char *value
     drain_keep(d, LIFESPAN_CHUNK_INFO, row);
 }
 
+void drain_info_number(struct lifespan_drain *d, const char *key, uint64_t value) {
+  char digits[24], *digit = &digits[sizeof(digits) - 1];
+  *digit = 0;
+  do *--digit = (char)('0' + value % 10);
+  while (value /= 10);
+  drain_info_row(d, key, digit, strlen(digit));
+}
+
 void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_type *type, const uint8_t *names) {
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, id);
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->kind);
@@ -99,7 +107,7 @@ void drain_end_rows(struct lifespan_drain *d, struct drain_encoder *e, bool clea
   rows_end(e, "unattached", c->unattached);
   rows_end(e, "damaged", c->damaged);
   rows_end(e, "clean", clean);
-  rows_end(e, "end", drain_now(d->clock) - d->start);
+  rows_end(e, "end", (d->resumes ? d->newest : drain_now(d->clock)) - d->start);
   rows_end(e, "exit_status", (uint32_t)exit_status);
 }
 

@@ -115,6 +115,7 @@ static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {
   if (!r->claimed || atomic_load_explicit(&shared->state, memory_order_acquire) != LIFESPAN_RING_CLAIMED) return;
   uint32_t tid = __atomic_load_n(&shared->tid, __ATOMIC_RELAXED);
   if (!tid || atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;
+  if (r->passed || atomic_load_explicit(&shared->tail, memory_order_relaxed) != r->tail) return; // not committed yet
   if (syscall(SYS_tgkill, (int)d->map->pid, (int)tid, 0) == 0 || errno != ESRCH) return;
   // Its last records were written before it went: look again now that it is known to be gone.
   if (atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;

@@ -1,65 +1,20 @@
-// exec in the recorded process: the next image gets our variables back, so that it is recorded in a new trace. Children do not: they are told apart by
-// the process id (also after vfork). Async-signal-safe, as exec is: no malloc.
+// exec in a process of the session: the next image gets our variables back, where it is to be recorded in a new trace or to be asked. Which
+// that is: environment.c. Async-signal-safe, as exec is: no malloc. The functions that start a child are in spawn_hooks.c.
 
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lifespan_recorder.h"
 #include "preload.h"
 
 #define EXPORTED __attribute__((visibility("default")))
+#define STACK_ROOM 8192u // exec may be called on a small stack
 
 extern char **environ;
-
-static bool is_recorded_process(void) {
-  const struct lifespan_preload_environment *saved = lifespan_preload_saved();
-  return saved && saved->pid == getpid();
-}
-
-static size_t count(char *const strings[]) {
-  size_t n = 0;
-  while (strings && strings[n]) n++;
-  return n;
-}
-
-// The new environment, in pages of its own: exec may be called on a small stack. NULL: no memory, and the next image is not recorded.
-struct pages {
-  void *start;
-  size_t bytes;
-};
-
-static char **build(char *const envp[], struct pages *pages) {
-  const struct lifespan_preload_environment *saved = lifespan_preload_saved();
-  const char *theirs = "";
-  for (size_t i = 0; envp && envp[i]; i++)
-    if (!strncmp(envp[i], "LD_PRELOAD=", 11)) theirs = envp[i] + 11;
-  const char *ours_end = strchr(saved->preload, ':');
-  size_t ours = ours_end ? (size_t)(ours_end - saved->preload) : strlen(saved->preload), more = strlen(theirs);
-  size_t strings = (count(envp) + 3) * sizeof(char *);
-  pages->bytes = strings + ours + 1 + more + 1;
-  pages->start = mmap(NULL, pages->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages->start == MAP_FAILED) return NULL;
-  char **out = pages->start, *preload = (char *)pages->start + strings;
-  size_t n = 0;
-  for (size_t i = 0; envp && envp[i]; i++)
-    if (strncmp(envp[i], "LD_PRELOAD=", 11) && strncmp(envp[i], "LIFESPAN_SESSION=", 17)) out[n++] = envp[i];
-  memcpy(preload, saved->preload, ours);
-  if (more) preload[ours++] = ':';
-  memcpy(preload + ours, theirs, more);
-  preload[ours + more] = 0;
-  out[n++] = preload;
-  out[n++] = (char *)saved->session;
-  out[n] = NULL;
-  return out;
-}
 
 // The functions behind ours, looked up before the program runs: exec may be called where dlsym may not (after fork, in a signal handler).
 typedef int (*exec_function)(const char *, char *const[], char *const[]);
@@ -72,15 +27,21 @@ __attribute__((constructor(101))) static void look_up(void) {
   next_fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
 }
 
+// A vfork child lives in its parent's memory, where what it maps would stay for ever: on the stack where that is not too much.
+static bool on_stack(size_t bytes) { return bytes <= STACK_ROOM && !lifespan_environment_is_copy() && !lifespan_environment_is_self(); }
+
 // Calls NEXT, an exec with the environment `ours`.
-#define EXEC_WITH_OURS(envp, NEXT)                                                    \
-  struct pages pages;                                                                 \
-  char **made = is_recorded_process() ? build((envp), &pages) : NULL;                 \
-  char *const *ours = made ? made : (envp);                                           \
-  int result = (NEXT);                                                                \
-  int failure = errno;                                                                \
-  if (made) munmap(pages.start, pages.bytes);                                         \
-  errno = failure;                                                                    \
+#define EXEC_WITH_OURS(envp, NEXT)                                                                                         \
+  size_t bytes = lifespan_environment_has_heir(false) ? lifespan_environment_room(envp) : 0;                              \
+  void *room = NULL, *pages = MAP_FAILED;                                                                                  \
+  if (bytes && on_stack(bytes)) room = alloca(bytes);                                                                      \
+  else if (bytes) pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);                   \
+  if (pages != MAP_FAILED) room = pages;                                                                                   \
+  char *const *ours = room ? lifespan_environment_make((envp), room) : (envp);                                             \
+  int result = (NEXT);                                                                                                     \
+  int failure = errno;                                                                                                     \
+  if (pages != MAP_FAILED) munmap(pages, bytes);                                                                           \
+  errno = failure;                                                                                                         \
   return result;
 
 static int execute(exec_function next, const char *path, char *const argv[], char *const envp[]) {

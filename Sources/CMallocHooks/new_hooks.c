@@ -18,11 +18,25 @@ struct next {
   bool own; // not the C++ library's: a block of it is told here
 };
 
+// A program without the C++ library may load one for a plugin alone, out of the sight of RTLD_NEXT.
+static void *find_loaded(const char *name) {
+  static const char *const libraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+  void *function = NULL;
+  for (size_t i = 0; !function && i < sizeof libraries / sizeof *libraries; i++) {
+    void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) continue;
+    function = dlsym(library, name);
+    dlclose(library);
+  }
+  return function;
+}
+
 // The definition behind ours. The first call of each function looks it up; before that there is no second thread, and later ones find the same.
 static struct next find(struct next *known, const char *name) {
   void *function = __atomic_load_n(&known->function, __ATOMIC_ACQUIRE);
   if (__builtin_expect(function != NULL, 1)) return *known;
   struct next found = {dlsym(RTLD_NEXT, name), false};
+  if (!found.function) found.function = find_loaded(name);
   Dl_info info;
   if (found.function && dladdr(found.function, &info) && info.dli_fname)
     found.own = !strstr(info.dli_fname, "libstdc++") && !strstr(info.dli_fname, "libc++");

@@ -215,7 +215,7 @@ static bool known(uintptr_t bias, uintptr_t dynamic, struct images_found *found)
   return false;
 }
 
-// In place of the dynamic linker's r_brk, under its lock. Fork children are not followed: the recorder is off in them.
+// In place of the dynamic linker's r_brk, under its lock. Fork children are followed once they are recorded.
 static void notified(void) {
   int saved = errno;
   if (images_notify_consistent() && getpid() == map.pid) {
@@ -247,6 +247,8 @@ bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context)
   for (uint32_t i = 0; i < map.used; i++) images_have_rows |= map.images[i].rows.rows != NULL;
   return images_have_rows;
 }
+
+void lifespan_images_forked(void) { map.pid = getpid(); }
 
 // glibc 2.35 and later answer from a hook which image an address lies in; so code that is in none (JIT) asks for
 // nothing.

@@ -48,6 +48,13 @@ struct lifespan_process {
 };
 extern struct lifespan_process lifespan_process;
 
+// Whether births are recorded. Where another process turned out to be the program nobody reads any more: off for good.
+static inline bool lifespan_births_on(void) {
+  uint32_t recording = atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed);
+  if (UNLIKELY(recording == LIFESPAN_RECORDING_ENDED)) lifespan_switch_page->on = 0;
+  return LIKELY(recording == LIFESPAN_RECORDING_ON);
+}
+
 // ---- Thread state -----------------------------------------------------------------------------------------------
 // Lies in memory of the recorder's own, one for each ring slot; reached by one thread-local pointer.
 struct lifespan_thread {
@@ -94,6 +101,10 @@ static inline void lifespan_leave(struct lifespan_thread *thread) {
   lifespan_local.inside = 0;
 }
 bool lifespan_threads_start(void);
+// In a fork child, before it records: how much of each ring its memory holds; and a beginning without rings and threads.
+void lifespan_threads_heads(uint64_t heads[LIFESPAN_RING_SLOTS]);
+void lifespan_threads_forked(void);
+void lifespan_recorder_fill_header(struct lifespan_map *map); // what the program's recorder owns of it
 
 // ---- Clock ------------------------------------------------------------------------------------------------------
 uint64_t lifespan_monotonic_ns(void);
@@ -169,6 +180,7 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 // All of them outside hooks, one thread at a time.
 // Installs the hooks of the table that are wanted and not there yet. False: none; the reason is in map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
+void lifespan_hooks_test(void); // after that: an object of our own must be seen, else the next way is tried
 bool lifespan_hooks_fall_back(void); // to pointer mode, which is partial; false: not possible here
 bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_pointer.c); false: not this runtime, nothing set
 // The capture is partial, with the reason "what: why". The first reason stands.
@@ -178,5 +190,7 @@ void lifespan_say_partial(const char *what, const char *why);
 // Address of a function or variable of the Swift runtime: dynamic symbols, then the executable's full symbol table (once
 // lifespan_recorder_runtime has read that). Any thread. NULL: not found.
 void *lifespan_symbol(const char *name);
+// Looks the dynamic symbols of a library's file up that are not known yet. Outside hooks; takes no lock of the dynamic linker.
+void lifespan_symbols_of(const char *path, uintptr_t bias);
 #pragma GCC visibility pop
 #endif

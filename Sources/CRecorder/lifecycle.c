@@ -13,6 +13,7 @@
 
 #include "hook_table.h"
 #include "internal.h"
+#include "late.h"
 #include "raw.h"
 #include "record.h"
 #include "tracked.h"
@@ -74,6 +75,7 @@ static void image_changed(void *context, uint32_t image_id, int op, uint32_t epo
   (void)context;
   if (!op) atomic_store(&lifespan_process.unload_epoch, epoch);
   if (op) types_came(start, end, build_of(build_id, build_id_length));
+  if (op) lifespan_late_image(path, bias, start, end);
   else types_left(start, end, build_of(build_id, build_id_length));
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
@@ -118,7 +120,7 @@ static void take_options(struct lifespan_map *map) {
   process->check_every = map->options.check_every;
 }
 
-static void fill_header(struct lifespan_map *map) {
+void lifespan_recorder_fill_header(struct lifespan_map *map) {
   map->pid = (uint32_t)getpid();
   map->parent_pid = (uint32_t)getppid();
   map->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -136,7 +138,7 @@ static bool prepare_tables(void) {
 }
 
 // The hooks must see an object of our own. Where they don't (another tool changed the entries back), the next way is tried.
-static void test_hooks(void) {
+void lifespan_hooks_test(void) {
   bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
   if (lifespan_self_test(refcounts)) return;
   if (!lifespan_self_test_counts.births && lifespan_hooks_fall_back() && lifespan_self_test(refcounts)) return;
@@ -150,7 +152,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
   int runtime = lifespan_recorder_runtime(map->capture_reason, sizeof map->capture_reason);
   bool blocks_alone = runtime != 1 && map->options.malloc_blocks && map->door == LIFESPAN_DOOR_PRELOAD;
   if (runtime != 1 && !blocks_alone) return runtime == 0 ? LIFESPAN_START_NO_RUNTIME : LIFESPAN_START_UNHOOKABLE;
-  fill_header(map);
+  lifespan_recorder_fill_header(map);
   take_options(map);
   if (map->door == LIFESPAN_DOOR_LINKED && map->options.scope == LIFESPAN_SCOPE_SWIFT) lifespan_process.free_entry = (void *)free;
   lifespan_process.on_full = on_full;
@@ -164,6 +166,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
     lifespan_process.blocks = map->options.malloc_blocks = 0;
     lifespan_say_partial("", "the executable brings an allocator of its own: of its memory only Swift objects are seen");
   }
+  atomic_store(&map->runtime, runtime ? LIFESPAN_RUNTIME_THERE : LIFESPAN_RUNTIME_NONE);
   lifespan_tasks_start();
   atomic_store_explicit(&map->state, LIFESPAN_PROGRAM_RUNNING, memory_order_release);
   lifespan_images_start(true, image_changed, NULL);
@@ -182,7 +185,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
   }
   lifespan_switch_page->on = 1;
   lifespan_record_early_blocks();
-  if (!blocks_alone) test_hooks();
+  if (!blocks_alone) lifespan_hooks_test();
   return LIFESPAN_START_OK;
 }
 
@@ -200,7 +203,8 @@ void lifespan_recorder_refresh_images(void) {
 static void set_recording(uint32_t on) {
   if (!lifespan_on()) return;
   struct lifespan_map *map = lifespan_process.map;
-  if (atomic_exchange(&map->recording, on) == on) return;
+  uint32_t was = !on; // not ENDED: that is for good
+  if (!atomic_compare_exchange_strong(&map->recording, &was, on)) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   struct lifespan_cell cell = {lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_RECORDING, 1, on)};

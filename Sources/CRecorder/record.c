@@ -55,7 +55,7 @@ static void write_end(struct lifespan_thread *thread, unsigned kind, const void 
 
 void lifespan_record_birth(const void *object, const void *metadata, uint64_t size, struct lifespan_frame caller) {
   if (UNLIKELY(testing(&lifespan_self_test_counts.births))) return;
-  if (!atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed)) return;
+  if (!lifespan_births_on()) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   struct lifespan_type type = lifespan_type_at_birth(thread, metadata, caller.pc);
@@ -95,7 +95,7 @@ void lifespan_record_task_birth(const void *task, struct lifespan_frame caller) 
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   lifespan_task_related(thread, lifespan_task_id(task));
-  bool recording = atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed);
+  bool recording = lifespan_births_on();
   if (!immortal && recording) { // immortal: an async let's, inside its parent's memory
     uint32_t type = lifespan_type_named(thread, *(const void *const *)task, LIFESPAN_KIND_TASK, "Swift.Task", 10);
     if (type) lifespan_born(thread, task, type, malloc_usable_size((void *)(uintptr_t)task), LIFESPAN_SPOT_LIVING, caller);
@@ -139,7 +139,7 @@ void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount
 // ---- Tokens -------------------------------------------------------------------------------------------------------------
 
 uint64_t lifespan_recorder_token_born(const char *name, size_t length, uint64_t size) {
-  if (!lifespan_on() || !atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed)) return 0;
+  if (!lifespan_on() || !lifespan_births_on()) return 0;
   struct lifespan_frame caller = LIFESPAN_CALLER;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return 0;

@@ -7,6 +7,7 @@
 #include "record.h"
 
 #include "block_types.h"
+#include "late.h"
 #include "runtime_layout.h"
 #include "spots.h"
 
@@ -69,7 +70,7 @@ void lifespan_record_early_blocks(void) {
 // ---- Births ---------------------------------------------------------------------------------------------------------------
 
 static void block_born(const void *block, size_t size, struct lifespan_frame caller) {
-  if (!atomic_load_explicit(&lifespan_process.map->recording, memory_order_relaxed)) return;
+  if (!lifespan_births_on()) return;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   uint32_t type = lifespan_block_type(thread, size);
@@ -89,6 +90,7 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
     return;
   }
   if (!block || !lifespan_process.blocks || UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
+  if (UNLIKELY(atomic_load_explicit(&lifespan_late_state, memory_order_acquire)) && !lifespan_local.inside) lifespan_late_block(caller.pc);
   switch (lifespan_quiet) {
   case LIFESPAN_QUIET_NO: break;
   case LIFESPAN_QUIET_OURS: return;

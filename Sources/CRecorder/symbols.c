@@ -83,18 +83,29 @@ static void note_allocator(const char *name, void *address, unsigned type) {
 void *lifespan_executable_malloc(void) { return own_malloc; }
 void *lifespan_executable_free(void) { return own_free; }
 
-static void scan_symbols(const struct file *file, const ElfW(Shdr) *table, const ElfW(Shdr) *strings, uintptr_t bias) {
+static void scan_symbols(const struct file *file, const ElfW(Shdr) *table, const ElfW(Shdr) *strings, uintptr_t bias, bool allocator) {
   if (table->sh_offset + table->sh_size > file->size || strings->sh_offset + strings->sh_size > file->size) return;
   const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
   const char *text = (const char *)file->bytes + strings->sh_offset;
   for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
     if (!symbols[i].st_value || symbols[i].st_shndx == SHN_UNDEF || symbols[i].st_name >= strings->sh_size) continue;
     const char *name = text + symbols[i].st_name;
-    note_allocator(name, (void *)(bias + symbols[i].st_value), ELF64_ST_TYPE(symbols[i].st_info));
+    if (allocator) note_allocator(name, (void *)(bias + symbols[i].st_value), ELF64_ST_TYPE(symbols[i].st_info));
     if (strncmp(name, "swift_", 6) && strncmp(name, "_swift_", 7)) continue;
     for (size_t k = 0; k < COUNT; k++)
       if (!entries[k].found && !strcmp(entries[k].name, name)) entries[k].found = (void *)(bias + symbols[i].st_value);
   }
+}
+
+void lifespan_symbols_of(const char *path, uintptr_t bias) {
+  struct file file;
+  size_t count = 0, names_size = 0;
+  const char *names = NULL;
+  if (!map_file(path, &file)) return;
+  const ElfW(Shdr) *sections = sections_of(&file, &count, &names, &names_size);
+  for (size_t i = 0; sections && i < count; i++)
+    if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < count) scan_symbols(&file, &sections[i], &sections[sections[i].sh_link], bias, false);
+  munmap((void *)(uintptr_t)file.bytes, file.size);
 }
 
 // What a look into the executable's file found out.
@@ -120,7 +131,7 @@ static enum finding look_into_executable(void) {
   for (size_t i = 0; sections && i < count; i++) {
     const ElfW(Shdr) *section = &sections[i];
     if (section->sh_name < names_size && !strncmp(names + section->sh_name, "swift5_", 7)) swift = true;
-    if (section->sh_type == SHT_SYMTAB && section->sh_link < count) scan_symbols(&file, section, &sections[section->sh_link], bias);
+    if (section->sh_type == SHT_SYMTAB && section->sh_link < count) scan_symbols(&file, section, &sections[section->sh_link], bias, true);
   }
   munmap((void *)(uintptr_t)file.bytes, file.size);
   bool alloc = false, retain = false;

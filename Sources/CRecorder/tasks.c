@@ -8,7 +8,19 @@
 static void *(*current_task)(void);
 static uint64_t (*job_task_id)(const void *job);
 
+// A runtime that was loaded late gets a thread's variables from malloc at the first look: nobody's block, as it is ours.
+static bool came_late;
+
+static inline void *current(void) {
+  if (LIKELY(!came_late)) return current_task();
+  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
+  void *task = current_task();
+  lifespan_quiet_end(was);
+  return task;
+}
+
 void lifespan_tasks_start(void) {
+  came_late = atomic_load(&lifespan_process.map->runtime) != LIFESPAN_RUNTIME_THERE;
   current_task = (void *(*)(void))lifespan_symbol("swift_task_getCurrent");
   job_task_id = (uint64_t(*)(const void *))lifespan_symbol("swift_task_getJobTaskId");
 }
@@ -28,12 +40,12 @@ static void write(struct lifespan_thread *thread, uint64_t task, uint64_t parent
 
 void lifespan_task_note(struct lifespan_thread *thread) {
   if (!current_task) return;
-  uint64_t id = lifespan_task_id(current_task());
+  uint64_t id = lifespan_task_id(current());
   if (UNLIKELY(id != thread->task)) write(thread, id, 0);
 }
 
 void lifespan_task_related(struct lifespan_thread *thread, uint64_t task) {
-  uint64_t parent = current_task ? lifespan_task_id(current_task()) : 0;
+  uint64_t parent = current_task ? lifespan_task_id(current()) : 0;
   if (!parent) return;
   write(thread, task, parent);
   write(thread, parent, 0); // what follows belongs to the parent again

@@ -115,6 +115,17 @@ void lifespan_leave_slow(struct lifespan_thread *thread) {
   lifespan_ring_text(thread, &mark, 1, "", 0, LIFESPAN_LOSS_OTHER);
 }
 
+// A thread counts what it has published in its own memory first: the copy of it is what the child's heap is made of.
+void lifespan_threads_heads(uint64_t heads[LIFESPAN_RING_SLOTS]) {
+  uint32_t used = atomic_load_explicit(&slots_in_use, memory_order_acquire);
+  for (uint32_t i = 0; i < LIFESPAN_RING_SLOTS; i++) heads[i] = i < used && thread_states[i].ring ? thread_states[i].head : 0;
+}
+
+void lifespan_threads_forked(void) {
+  atomic_store(&slots_in_use, 0);
+  memset(&lifespan_local, 0, sizeof lifespan_local);
+}
+
 bool lifespan_recorder_is_naming(void) { return lifespan_local.inside == LIFESPAN_NAMING; }
 
 #endif

@@ -44,6 +44,8 @@ bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context)
 // Looks for images that came or went since the last call. Any thread, outside hooks. Takes no lock of the dynamic linker
 // other than what dl_iterate_phdr takes; called from the notification it takes none.
 void lifespan_images_refresh(void);
+// In a fork child that goes on recording: its changes are its own.
+void lifespan_images_forked(void);
 
 // Current epoch. Any thread, in hooks.
 uint32_t lifespan_images_epoch(void);

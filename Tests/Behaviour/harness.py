@@ -167,6 +167,12 @@ class Bench:
         if not self.lifespan:
             raise Skip("needs a recorder")
 
+    def preload(self):
+        """The library that `record` loads into programs."""
+        installed = os.path.join(os.path.dirname(self.lifespan), "..", "lib", "lifespan", "liblifespan_preload.so")
+        beside = os.path.join(os.path.dirname(self.lifespan), "liblifespan_preload.so")
+        return beside if os.path.exists(beside) else os.path.abspath(installed)
+
     def command(self, *words, status=0):
         """Runs lifespan itself."""
         self.needs_recorder()

@@ -124,7 +124,7 @@ final class RecordTests: CommandTestCase {
   }
 
   func testAProgramWithoutARuntimeLeavesNoFile() throws {
-    let result = try record([], "ls", "/dev/null")
+    let result = try record(["--swift-only"], "ls", "/dev/null")
     XCTAssertEqual(result.status, 0)
     XCTAssertEqual(result.output, "/dev/null\n")
     XCTAssertEqual(result.errorLines.count, 1)
@@ -133,7 +133,8 @@ final class RecordTests: CommandTestCase {
   }
 
   func testARuntimeThatCannotBeHookedSaysItsReason() throws {
-    let result = try record([], "bash", "-c", "echo ran", adding: ["FAKE_REASON": "its Swift runtime is stripped"])
+    let reason = ["FAKE_REASON": "its Swift runtime is stripped"]
+    let result = try record(["--swift-only"], "bash", "-c", "echo ran", adding: reason)
     XCTAssertEqual(result.output, "ran\n")
     XCTAssertTrue(result.errors.contains("nothing recorded: bash: its Swift runtime is stripped"), result.errors)
     XCTAssertEqual(try traces(), [])

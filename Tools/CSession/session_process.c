@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include "session.h"
+
+#define DESCRIPTORS_MOST 65536u // some systems have a limit of a thousand million, and sizes that follow it
 
 int session_pidfd(pid_t pid) {
   long descriptor = syscall(SYS_pidfd_open, pid, 0u);
@@ -86,9 +89,21 @@ bool session_has_capabilities(const char *path) {
   return getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+static struct rlimit descriptors; // as we found it; rlim_max 0: not changed
+
+int session_more_descriptors(uint64_t needed) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
+  struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+  if (raised.rlim_cur > DESCRIPTORS_MOST) raised.rlim_cur = DESCRIPTORS_MOST;
+  if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) descriptors = limit, limit = raised;
+  return limit.rlim_cur >= needed ? 0 : -EMFILE;
+}
+
 // In the child: the program, or why not through the pipe. Nothing but system calls happens here.
 static _Noreturn void become(const char *path, char *const arguments[], char *const environment[], const void *mask, int report) {
   sigprocmask(SIG_SETMASK, mask, NULL);
+  if (descriptors.rlim_max) setrlimit(RLIMIT_NOFILE, &descriptors);
   execve(path, arguments, environment);
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);

@@ -31,6 +31,7 @@ struct lifespan_drain_options {
   uint32_t ticks_per_unit;        // of the time column: 1024 coarse, 1 exact
   uint64_t ticks_per_second;      // 0: measured against CLOCK_MONOTONIC by the drain
   uint32_t history_events;        // newest events kept for history and save; 0 none
+  struct lifespan_drain *inherits; // of lifespan_drain_take_fork, taken over whatever happens; NULL: none
   uint32_t process_tid_check;     // 1: threads are looked up (tgkill) in the mapping's pid, so that rings of dead ones are taken back
 };
 
@@ -55,9 +56,35 @@ int lifespan_drain_finish(struct lifespan_drain *drain, bool clean, int exit_sta
 // `lock`/`unlock` are called around each round, so that other threads may call the functions above meanwhile.
 int lifespan_drain_run(struct lifespan_drain *drain, const _Atomic int *stop, void (*lock)(void *), void (*unlock)(void *), void *context);
 
+// The state of the parent at a fork, for the child's drain (options.inherits): everything that the child's memory holds is drained first.
+// Before or after lifespan_drain_finish. NULL: that fork was not seen.
+struct lifespan_drain *lifespan_drain_take_fork(struct lifespan_drain *drain, uint64_t number);
+// After lifespan_drain_finish: the newest that nobody has asked for, and its number; NULL: none is left.
+struct lifespan_drain *lifespan_drain_left_fork(struct lifespan_drain *drain, uint64_t *number);
+
+// ---- A trace that was cut (resume.c): a drain made of what the trace says takes what is left in its rings file ---------------
+// `map` is a private copy of the file. The seed goes into options.inherits; then rewind and finish. False: makes no sense, or no memory.
+struct lifespan_type_row;
+struct lifespan_drain_counts;
+struct lifespan_seed_object {
+  uint64_t address, serial, size; // now
+  int64_t ticks;                  // of its birth, since the start
+  uint32_t site, generation, thread, events;
+  bool kept; // its deinit has ended
+};
+bool lifespan_drain_committed(struct lifespan_map *map, uint64_t *bytes);
+struct lifespan_drain *lifespan_drain_seed_create(uint64_t start, uint64_t ticks_per_second);
+bool lifespan_drain_seed_type(struct lifespan_drain *seed, const struct lifespan_type_row *row, uint64_t caller, const char *name);
+bool lifespan_drain_seed_site(struct lifespan_drain *seed, uint32_t type, uint32_t stack, uint64_t size);
+bool lifespan_drain_seed_mark(struct lifespan_drain *seed, int64_t ticks, const char *name, size_t length);
+bool lifespan_drain_seed_object(struct lifespan_drain *seed, const struct lifespan_seed_object *object);
+void lifespan_drain_seed_counts(struct lifespan_drain *seed, const struct lifespan_drain_counts *counts, int64_t newest_ticks);
+void lifespan_drain_rewind(struct lifespan_drain *drain);
+
 struct lifespan_drain_counts {
   uint64_t events, births, deaths, lost, suppressed, late, ends_not_seen, swapped, damaged, waited_ns, waits, living, marks, bytes_written;
   uint64_t elapsed_ticks, ticks_per_second;
+  uint64_t unwritten;  // events that the sink did not take
   uint64_t unattached; // retains and releases that lay in no lifetime and near none: dropped
   uint64_t retyped;    // blocks of malloc that turned out to be objects
   uint64_t mark_ticks; // since the start: when the newest mark was set; 0 before there is one

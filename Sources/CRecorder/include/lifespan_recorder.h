@@ -63,6 +63,15 @@ void lifespan_recorder_refresh_images(void);
 uint64_t lifespan_recorder_now(const struct lifespan_map *map);
 bool lifespan_recorder_tsc_usable(void);
 
+// ---- Forks (fork.c): by the preload door, with options.children -------------------------------------------------------------
+// Before a fork, on the forking thread: its number, 0: the child will not be recorded. In the child, before all else: says what it holds.
+uint64_t lifespan_recorder_fork_begins(void);
+void lifespan_recorder_fork_child(uint64_t number);
+// In that child, one thread: records from now on into a mapping of its own, with everything that is known from before.
+void lifespan_recorder_go_on(struct lifespan_map *map);
+// The number of this process's recording in its session.
+uint32_t lifespan_recorder_number(void);
+
 // ---- The door of the preload library, as the linked library finds it with dlsym("lifespan_preload_door") --------------------
 struct lifespan_door_table {
   uint32_t abi; // LIFESPAN_ABI

@@ -59,6 +59,7 @@ enum lifespan_record_kind {
   LIFESPAN_R_TASK = 11,         //  2     stamp      task id:48 (0 none)   x.a = parent task id (0 none/unknown), x.b = 0
   LIFESPAN_R_MARK = 12,         //  n     stamp      name length (0 = unnamed)   x… = name, UTF-8, zero padded
   LIFESPAN_R_RECORDING = 13,    //  1     stamp      1 recording goes on, 0 paused
+  LIFESPAN_R_FORK = 15,         //  1     stamp      number    this thread is about to fork (--children; struct lifespan_fork)
   LIFESPAN_RECORD_SIDE = 64,
   LIFESPAN_R_NODE = 64,         //  2     pc         node id   x.a = parent node id (0 root), x.b = epoch:32 high | label:8 low
   LIFESPAN_R_TYPE = 65,         //  n     metadata   type id   x.a = superclass type id:32 high | object kind:32 low, x.b = instance size:32 high | name length:32 low,
@@ -168,6 +169,8 @@ struct lifespan_options {
   uint32_t check_every;  // n > 0: every n-th stack is compared with libunwind's
   uint32_t malloc_blocks; // 1: every block of malloc (preload door), 0: Swift objects alone
   uint32_t vm;           // 1: regions that the program maps
+  uint32_t children;     // 1: fork children are recorded, each into a mapping of its own
+  uint32_t rings_file;   // 1: the mapping is a file that is to survive, see struct lifespan_commit
   uint32_t mark_signal;  // signal number that marks a generation, 0 none
   uint32_t rules_length; // bytes of `rules`
   char rules[2048];      // "+PATTERN\n" record / "-PATTERN\n" ignore, in order, last match wins
@@ -177,6 +180,16 @@ struct lifespan_options {
 enum lifespan_clock { LIFESPAN_CLOCK_TSC = 1, LIFESPAN_CLOCK_MONOTONIC = 2 };
 enum lifespan_door { LIFESPAN_DOOR_PRELOAD = 1, LIFESPAN_DOOR_LINKED = 2 };
 enum lifespan_capture { LIFESPAN_CAPTURE_NONE = 0, LIFESPAN_CAPTURE_COMPLETE = 1, LIFESPAN_CAPTURE_PARTIAL = 2, LIFESPAN_CAPTURE_COUNTS = 3 };
+enum lifespan_recording {
+  LIFESPAN_RECORDING_PAUSED = 0, // births are not recorded, deaths are
+  LIFESPAN_RECORDING_ON = 1,
+  LIFESPAN_RECORDING_ENDED = 2,  // another process is the program: off for good, nobody reads any more
+};
+enum lifespan_runtime_state {
+  LIFESPAN_RUNTIME_THERE = 0, // from the start
+  LIFESPAN_RUNTIME_NONE = 1,  // so far: blocks of malloc alone
+  LIFESPAN_RUNTIME_LATE = 2,  // came while the program ran (dlopen)
+};
 enum lifespan_program_state { LIFESPAN_PROGRAM_NEW = 0, LIFESPAN_PROGRAM_RUNNING = 1, LIFESPAN_PROGRAM_ENDING = 2 };
 
 struct lifespan_map {
@@ -197,8 +210,12 @@ struct lifespan_map {
   _Atomic uint32_t capture;         // enum lifespan_capture
   char capture_reason[256];         // zero terminated, why not complete
   char program[256];                // path of the executable, zero terminated
+  uint32_t number;                  // of this recording in its session, by the command
   // switches, by the command
-  _Atomic uint32_t recording;       // 0 paused: births are not recorded, deaths are
+  _Atomic uint32_t recording;       // enum lifespan_recording
+  // when the Swift runtime came: by the program's recorder
+  _Atomic uint32_t runtime;         // enum lifespan_runtime_state
+  _Atomic uint64_t runtime_stamp;   // LATE: since when Swift objects are recorded
   // the consumer's life: a robust mutex held by the draining thread for as long as it drains (its word shows FUTEX_OWNER_DIED
   // at once when the consumer is killed), and a counter that moves in every round
   _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made when the consumer begins to drain
@@ -215,6 +232,39 @@ struct lifespan_map {
   struct lifespan_options options;
 };
 _Static_assert(sizeof(struct lifespan_map) <= 8192, "header");
+
+// ---- Fork slot (options.children): first in the data ------------------------------------------------------------------
+// One fork at a time. Before it the forking thread takes the slot, gives the fork a number, and puts a FORK record into its ring. The
+// child's first act is to say how far its memory holds each ring; then it says hello with the number. The consumer frees the slot when it
+// has taken every ring exactly so far, or when nobody has said anything for a second (the fork failed, the child was killed).
+enum lifespan_fork_state { LIFESPAN_FORK_FREE = 0, LIFESPAN_FORK_PREPARED = 1, LIFESPAN_FORK_TOLD = 2 };
+struct lifespan_fork {
+  _Atomic uint32_t state; // enum lifespan_fork_state
+  uint32_t reserved;
+  uint64_t number;        // 1, 2, … in the life of the process
+  uint64_t heads[LIFESPAN_RING_SLOTS]; // as a ring's head counts
+};
+#define LIFESPAN_FORK_BYTES 65536ull
+
+// ---- Commits (options.rings_file): behind the fork slot's place -------------------------------------------------------------
+// With --rings the mapping is a file that survives the death of both sides. The consumer then gives cells back only when what they became
+// stands in the trace, and says here which is which: up to `bytes` of the trace holds every ring's cells below its tail. Two of these in
+// turn: the one that `current` counts is whole. Read by whoever opens a trace that was cut (CDrain/commit.c).
+struct lifespan_commit {
+  _Atomic uint64_t current; // commits so far: that of the last one is sides[current % 2]; 0 none
+  struct {
+    uint64_t bytes; // of the trace
+    uint64_t tails[LIFESPAN_RING_SLOTS];
+    uint64_t tasks[LIFESPAN_RING_SLOTS]; // what the ring's thread was running there
+  } sides[2];
+};
+#define LIFESPAN_COMMIT_OFFSET (LIFESPAN_DATA_OFFSET + LIFESPAN_FORK_BYTES)
+#define LIFESPAN_COMMIT_BYTES 131072ull
+_Static_assert(sizeof(struct lifespan_commit) <= LIFESPAN_COMMIT_BYTES, "commits");
+static inline uint64_t lifespan_first_buffer(int children, int rings_file) {
+  if (rings_file) return LIFESPAN_COMMIT_OFFSET + LIFESPAN_COMMIT_BYTES;
+  return LIFESPAN_DATA_OFFSET + (children ? LIFESPAN_FORK_BYTES : 0);
+}
 
 // ---- Request slot: the linked library under `lifespan record` asks the command -------------------------------------
 // Asker (one at a time, its own lock): writes op/length/data, state POSTED, adds 1 to consumer_wake and wakes. Consumer: runs a drain
@@ -237,15 +287,16 @@ _Static_assert(sizeof(struct lifespan_request) + LIFESPAN_REQUEST_OFFSET == LIFE
 enum lifespan_op { LIFESPAN_OP_HELLO = 1, LIFESPAN_OP_MARK = 2, LIFESPAN_OP_START = 3, LIFESPAN_OP_STOP = 4, LIFESPAN_OP_STATUS = 5, LIFESPAN_OP_FLUSH = 6 };
 enum lifespan_verdict {
   LIFESPAN_VERDICT_RECORD = 1, // you are the program: map the descriptor
-  LIFESPAN_VERDICT_PASS = 2,   // not you: stay inert, leave the environment to your children
-  LIFESPAN_VERDICT_OFF = 3,    // recorded already or not wanted: stay inert and take our variables out of the environment
+  LIFESPAN_VERDICT_PASS = 2,   // not you: stay inert; children are asked
+  LIFESPAN_VERDICT_OFF = 3,    // recorded already or not wanted: stay inert, and so do the children
+  LIFESPAN_VERDICT_PERHAPS = 4, // the program as long as none with a Swift runtime turns up: map the descriptor; children are asked, too
 };
 struct lifespan_message {
   uint32_t abi;
   uint32_t op;
   uint32_t pid;      // sender
   uint32_t status;   // answer: enum lifespan_verdict for HELLO, else 0 ok or errno
-  uint64_t number;   // free use by op
+  uint64_t number;   // free use by op; HELLO: the fork that made this process (0: it was executed), its parent's recording in `status`
   uint32_t runtime;  // HELLO: 1 there is a Swift runtime that can be hooked, 0 none, 2 there is one that can't (text says why)
   uint32_t length;   // bytes of text
   char text[1024];   // HELLO: path of the executable; MARK: name; MARK answer: nanoseconds, a blank, the name; STATUS answer: one line of JSON; not terminated

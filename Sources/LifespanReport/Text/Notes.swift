@@ -13,6 +13,7 @@ extension Preface {
     let ending = information.ending.sentence
     // A file that is being written has no end yet; that is no fault of it.
     if !ending.isEmpty, !subject.isRunning { notes.append("trace: " + ending) }
+    notes += process(information)
     if let types = information.recordedTypes { notes.append("recorded: " + types) }
     if information.wasPaused { notes.append("paused: objects born while recording was off are not in it") }
     if information.olderEventsDropped > 0 {

@@ -8,6 +8,8 @@
 void while_loader_is_locked(void (*inside)(void *context), void *context);
 // Swift's Glibc module hides it.
 pid_t plain_fork(void);
+// The other ways to one: "fork", "_Fork" (no fork handlers), "clone" (the bare system call).
+pid_t fork_by(const char *way);
 // Installs a handler that counts the signal (sigaction, no SA_RESTART) and the count so far.
 void count_signal(int signal);
 int counted_signals(void);

@@ -16,18 +16,31 @@
 // Makes the memfd, `data_bytes` of it (and the header) allocated, sealed against shrinking, header filled in as far as the consumer
 // owns it, and maps it. Returns the descriptor; *map is the mapping. Undone by session_map_close.
 int session_map_create(const struct lifespan_options *options, uint64_t data_bytes, struct lifespan_map **map);
+// The same in a file that survives (options.rings_file): made at `path`, 0600; -EEXIST: something is there.
+int session_map_create_at(const char *path, const struct lifespan_options *options, uint64_t data_bytes, struct lifespan_map **map);
 void session_map_close(struct lifespan_map *map, int file);
+// A copy of such a file in memory, for a reader: closed with file -1. 0; -EPROTO: it is none, of another version, or not ours.
+int session_map_read(const char *path, struct lifespan_map **map);
+uint32_t session_map_pid(const struct lifespan_map *map);
+// Which recording of its session it is; before the program has it.
+void session_map_set_number(struct lifespan_map *map, uint32_t number);
 // 1 while births are recorded. Any thread.
 bool session_map_recording(const struct lifespan_map *map);
 // enum lifespan_program_state and enum lifespan_capture as the program says. Any thread.
 uint32_t session_map_state(const struct lifespan_map *map);
 uint32_t session_map_capture(const struct lifespan_map *map);
+// enum lifespan_runtime_state. Any thread.
+uint32_t session_map_runtime(const struct lifespan_map *map);
 // Why the capture is not complete, as the program says; always terminated. After the program's end or while it runs.
 void session_map_reason(const struct lifespan_map *map, char *room, size_t length);
 // Stacks that were compared with libunwind's (--check-unwind), and those that were equal. Any thread.
 uint64_t session_map_checked(const struct lifespan_map *map, uint64_t *equal);
 // Says goodbye: no producer waits for us any more.
 void session_map_leave(struct lifespan_map *map);
+// The same for good: the recorder in the program switches itself off.
+void session_map_dismiss(struct lifespan_map *map);
+// After that, with the drain at rest: the rings' memory goes back to the system. The program may go on writing into them.
+void session_map_release(struct lifespan_map *map, int file);
 
 // ---- session_drain.c: the thread that drains.
 
@@ -56,6 +69,9 @@ int session_accept(int socket, pid_t *pid);
 int session_connect(const char *path, int milliseconds);
 
 // ---- session_process.c: what Glibc's Swift overlay does not offer.
+
+// Raises our own limit of open files as far as it may be; what session_spawn starts gets the old one. 0, or -EMFILE: fewer than `needed`.
+int session_more_descriptors(uint64_t needed);
 
 // A descriptor that becomes readable when the process ends, or -errno (-ESRCH: it is gone).
 int session_pidfd(pid_t pid);

@@ -10,7 +10,7 @@ enum DumpCommand {
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let operand = try TraceOperand(arguments.operands.first)
-    let dump = TraceDump(try Trace(path: operand.path))
+    let dump = TraceDump(try operand.open())
     if arguments.has("--json") {
       try dump.writeJSON { StandardStreams.printText($0) }
     } else {

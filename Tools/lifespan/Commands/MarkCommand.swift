@@ -21,7 +21,7 @@ enum MarkCommand {
     let name = words.first ?? ""
     guard name.utf8.count <= 255 else { throw UsageError.badOperand(name, expected: "a name of at most 255 bytes") }
     let running = try RunningRecording.select(pid: pid)
-    let message = try running.ask(SessionMessage(LIFESPAN_OP_MARK, text: name))
+    let message = try running.ask(LIFESPAN_OP_MARK, text: name)
     guard let answer = MarkAnswer(line: message.text) else {
       throw CommandFailure("process \(running.status.pid): its recording is of another version of lifespan")
     }

@@ -32,13 +32,21 @@ enum RecordCommand {
     .option("--mark-signal", value: "SIG", help: "the program marks a generation when it gets this signal"),
     .flag("--death-stacks", help: "also record where objects die"),
     .option("--check-unwind", value: "N", help: "compare every N-th stack with libunwind's"),
+    .option(
+      "--rings", value: "FILE",
+      help: "keep what is not in the trace yet in a file: nothing is lost when program and command are killed at once"),
+    .flag("--children", help: "every process below the program gets a trace of its own"),
     .flag("--stats", help: "print statistics on stderr at the end"),
   ]
 
   private static var discussion: String {
     """
-    PROGRAM is any dynamically linked executable, script or wrapper; the first process with a Swift
-    runtime is recorded. Below swift run and swift test that is your own program.
+    PROGRAM is any dynamically linked executable, script or wrapper. The first process with a Swift
+    runtime is recorded; below swift run and swift test that is your own program. Where none has one,
+    PROGRAM itself is recorded for malloc, or what it executes in its own place. A wrapper (env, timeout,
+    nice, xargs, sh -c …) stands for the program that it starts, of several the one with most events; a
+    shell that runs a script is recorded itself. With --children every process is, each into a trace of
+    its own.
     PATTERN is a glob of type names, in which only * is special.
 
     exit status: the program's own, 128+n when signal n killed it, 126 not executable, 127 not found,
@@ -48,8 +56,15 @@ enum RecordCommand {
     """ + EnvironmentVariable.paragraph
   }
 
+  /// Standard streams, signals, socket, connection, trace, mapping, process, and two while a program is started.
+  private static let descriptorsNeeded: UInt64 = 12
+
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     session_fill_standard_descriptors()
+    guard session_more_descriptors(descriptorsNeeded) == 0 else {
+      throw CommandFailure(
+        "fewer than \(descriptorsNeeded) files may be open at once here; ulimit -n \(descriptorsNeeded) allows more")
+    }
     let options = try RecordOptions(arguments)
     let typed = options.program.first ?? ""
     let lookup = try ProgramLookup(typed)

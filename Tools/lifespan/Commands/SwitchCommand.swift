@@ -16,7 +16,7 @@ enum SwitchCommand {
   private static func run(_ arguments: ParsedArguments, _ op: lifespan_op) throws -> ExitStatus {
     let pid = try arguments.operands.first.map(PIDOperand.parse)
     let running = try RunningRecording.select(pid: pid)
-    let changed = try running.ask(SessionMessage(op)).raw.number == 1
+    let changed = try running.ask(op).raw.number == 1
     if arguments.has("--json") {
       StandardStreams.printLine(document(try running.now(), changed).text)
       return .success

@@ -12,7 +12,7 @@ struct OpenedRecording {
   /// Opens what TRACE means.
   init(_ typed: String?, laterMarks: [LaterMark] = [], symbols: String? = nil, blocksByOwner: Bool = false) throws {
     let operand = try TraceOperand(typed)
-    let trace = try Trace(path: operand.path)
+    let trace = try operand.open()
     let names = ReportNames(stacks: TraceStacks(trace), symbols: symbols)
     self.names = names
     elapsed = operand.elapsed

@@ -11,21 +11,34 @@ enum ClosingLine {
     guard !traces.isEmpty else {
       return warned ? nil : "lifespan: nothing recorded: " + reason(finished, problems, program)
     }
-    let events = traces.reduce(0) { $0 + $1.counts.events }
+    let unwritten = traces.reduce(0) { $0 + $1.counts.unwritten }
+    let events = traces.reduce(0) { $0 + $1.counts.events } &- unwritten
     let lost = traces.reduce(0) { $0 + $1.counts.lost }
-    var line = traces.map(\.path).joined(separator: ", ")
+    var line = names(traces)
     line += ": \(Units.things(events, "event")), \(Units.count(lost)) lost"
+    if unwritten > 0 { line += ", \(Units.count(unwritten)) not written" }
     let unseen = traces.reduce(0) { $0 + $1.counts.ends_not_seen }
     if unseen > 0 { line += ", \(Units.things(unseen, "object")) ended unseen" }
     let checked = traces.reduce(0) { $0 + $1.stacksChecked }
     let equal = traces.reduce(0) { $0 + $1.stacksEqual }
     if let stacks = Preface.checkedStacks(checked, equal: equal) { line += ", " + stacks }
-    line += (traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? "") + "."
+    line += traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? ""
+    if traces.allSatisfy(\.blocksAlone) { line += ", no Swift runtime: malloc blocks only" }
+    line += "."
     if let broken = traces.first(where: { $0.error != 0 }) {
       return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."
     }
+    if let gone = traces.first(where: \.isGone) {
+      return line + " \(gone.path) is gone: it was removed or renamed while it was written."
+    }
     if let problem = problems.first { line += " Not recorded: \(problem)." }
     return line + " Next: lifespan stats" + (traces.last.map { argument($0.path) } ?? "")
+  }
+
+  /// All of them, or of very many the first and the number.
+  private static func names(_ traces: [FinishedRecording]) -> String {
+    guard traces.count > 4, let first = traces.first else { return traces.map(\.path).joined(separator: ", ") }
+    return "\(first.path) and \(Units.count(UInt64(traces.count - 1))) more traces"
   }
 
   private static func reason(_ finished: [FinishedRecording], _ problems: [String], _ program: String) -> String {

@@ -18,14 +18,15 @@ struct ProcessFacts: Sendable {
     let count = readlink("/proc/\(pid)/exe", &link, link.count)
     let real = count > 0 ? String(decoding: link[..<count], as: UTF8.self) : claimed
     executable = real
-    arguments = Self.read("/proc/\(pid)/cmdline").split(separator: 0, omittingEmptySubsequences: false).dropLast()
+    arguments = Self.contents("/proc/\(pid)/cmdline").split(separator: 0, omittingEmptySubsequences: false).dropLast()
       .map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// The file's own name.
   var name: String { executable.split(separator: "/").last.map(String.init) ?? executable }
 
-  private static func read(_ path: String) -> [UInt8] {
+  /// A file of /proc, its first megabyte; empty where it cannot be read.
+  static func contents(_ path: String) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return [] }
     defer { close(file) }

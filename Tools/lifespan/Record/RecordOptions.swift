@@ -28,6 +28,10 @@ struct RecordOptions: Sendable {
   var printStatistics = false
   /// Swift objects alone, no blocks of malloc.
   var swiftOnly = false
+  /// --rings: where the rings lie that survive; with patterns as -o.
+  var rings: String?
+  /// Every process of the tree gets a trace of its own.
+  var children = false
   /// As typed, for the trace's INFO.
   var asTyped = ""
   var program: [String] = []
@@ -49,6 +53,9 @@ struct RecordOptions: Sendable {
     checkEvery = UInt32(try Self.number(arguments, "--check-unwind", 1...UInt64(UInt32.max)) ?? 0)
     printStatistics = arguments.has("--stats")
     swiftOnly = arguments.has("--swift-only")
+    children = arguments.has("--children")
+    rings = arguments.value("--rings")
+    if rings == "" { throw UsageError.badValue(option: "--rings", value: "", expected: "a file name") }
     asTyped = arguments.given.map { $0.value.isEmpty ? $0.name : $0.name + " " + ShellWord.quoted($0.value) }
       .joined(separator: " ")
     program = arguments.operands
@@ -102,6 +109,8 @@ struct RecordOptions: Sendable {
     options.paused = paused ? 1 : 0
     options.death_stacks = deathStacks ? 1 : 0
     options.check_every = checkEvery
+    options.children = children ? 1 : 0
+    options.rings_file = rings == nil ? 0 : 1
     options.mark_signal = UInt32(markSignal)
     options.rules_length = UInt32(rules.utf8.count)
     withUnsafeMutableBytes(of: &options.rules) { $0.copyBytes(from: rules.utf8) }

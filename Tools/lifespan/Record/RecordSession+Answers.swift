@@ -9,12 +9,12 @@ extension RecordSession {
   func answer(_ question: SessionMessage, from pid: Int32) -> (message: SessionMessage, descriptor: Int32) {
     switch question.op {
     case LIFESPAN_OP_HELLO: return hello(question, from: pid)
-    case LIFESPAN_OP_STATUS: return (status(), -1)
-    case LIFESPAN_OP_MARK: return (withRecording(question.op) { self.mark(question.text, in: $0) }, -1)
-    case LIFESPAN_OP_START: return (withRecording(question.op) { self.turn($0, on: true) }, -1)
-    case LIFESPAN_OP_STOP: return (withRecording(question.op) { self.turn($0, on: false) }, -1)
+    case LIFESPAN_OP_STATUS: return (status(question.number), -1)
+    case LIFESPAN_OP_MARK: return (withRecording(question) { self.mark(question.text, in: $0) }, -1)
+    case LIFESPAN_OP_START: return (withRecording(question) { self.turn($0, on: true) }, -1)
+    case LIFESPAN_OP_STOP: return (withRecording(question) { self.turn($0, on: false) }, -1)
     case LIFESPAN_OP_FLUSH:
-      return (withRecording(question.op) { SessionMessage(LIFESPAN_OP_FLUSH, status: UInt32($0.flush())) }, -1)
+      return (withRecording(question) { SessionMessage(LIFESPAN_OP_FLUSH, status: UInt32($0.flush())) }, -1)
     default: return (SessionMessage(question.op, status: UInt32(EOPNOTSUPP)), -1)
     }
   }
@@ -22,24 +22,66 @@ extension RecordSession {
   // MARK: Hello
 
   private func hello(_ question: SessionMessage, from pid: Int32) -> (message: SessionMessage, descriptor: Int32) {
-    let facts = ProcessFacts(pid: pid, claimed: question.raw.runtime == 2 ? "" : question.text)
-    let recorded = recording?.pid
-    let decision = choice.decide(
-      pid: pid, facts: facts, hasRuntime: question.raw.runtime == 1, recording: recorded)
-    // A new image in the recorded process: the old one's objects are gone with it.
-    if recorded == pid { endRecording(waitStatus: 0) }
-    if question.raw.runtime == 2, recorded == nil { problems.append("\(facts.name): \(question.text)") }
+    noteGreeting(of: pid)
+    if question.raw.number != 0 { return forked(question, pid) }
+    let runtime: RecordingChoice.Runtime =
+      question.raw.runtime == 1 ? .hooked : question.raw.runtime == 2 ? .unhookable : .none
+    let facts = ProcessFacts(pid: pid, claimed: runtime == .unhookable ? "" : question.text)
+    promoteLateRuntimes()
+    let running = Dictionary(uniqueKeysWithValues: recordings.map { ($0.pid, $0.standing) })
+    let decision = choice.decide(pid: pid, facts: facts, runtime: runtime, running: running)
+    if let before = recording(of: pid) { replaced(before, decision) }
+    if runtime == .unhookable, decision == .pass, recordings.isEmpty { problems.append("\(facts.name): \(question.text)") }
     switch decision {
     case .pass: return (verdict(LIFESPAN_VERDICT_PASS), -1)
     case .off: return (verdict(LIFESPAN_VERDICT_OFF), -1)
-    case .record:
-      do {
-        let made = try beginRecording(pid: pid, facts: facts)
-        return (verdict(LIFESPAN_VERDICT_RECORD), made.mapping)
-      } catch {
-        problems.append(ExitStatus.describe(error).line)
-        return (verdict(LIFESPAN_VERDICT_OFF), -1)
-      }
+    case .record(let standing):
+      let process = RecordedProcess(pid: pid, facts: facts, standing: standing, hasRuntime: runtime == .hooked)
+      return begin(process)
+    }
+  }
+
+  /// A child of a recorded process that was forked: its trace begins with what lives in its memory.
+  private func forked(_ question: SessionMessage, _ pid: Int32) -> (message: SessionMessage, descriptor: Int32) {
+    let facts = ProcessFacts(pid: pid, claimed: question.text)
+    var state = recordings.first { $0.number == question.raw.status }?.takeFork(question.number)
+    if let left = forks.firstIndex(where: { $0.recording == question.raw.status && $0.number == question.number }) {
+      state = forks.remove(at: left)
+    }
+    guard options.children, let state else {
+      problems.append("\(facts.name) \(pid): what it holds since its fork is not known")
+      return (verdict(LIFESPAN_VERDICT_OFF), -1)
+    }
+    let hasRuntime = question.raw.runtime == 1
+    return begin(RecordedProcess(pid: pid, facts: facts, standing: .program, hasRuntime: hasRuntime, fork: state))
+  }
+
+  private func begin(_ process: RecordedProcess) -> (message: SessionMessage, descriptor: Int32) {
+    dismissAll(below: process.standing)
+    do {
+      let made = try beginRecording(of: process)
+      let alone = process.standing == .program && !options.children
+      return (verdict(alone ? LIFESPAN_VERDICT_RECORD : LIFESPAN_VERDICT_PERHAPS), made.mapping)
+    } catch {
+      problems.append(ExitStatus.describe(error).line)
+      return (verdict(LIFESPAN_VERDICT_OFF), -1)
+    }
+  }
+
+  /// A new image in a recorded process: the old one's objects are gone with it. What a wrapper did before it became the
+  /// program is of no interest, nor what a child did between fork and exec.
+  private func replaced(_ before: Recording, _ decision: RecordingChoice.Decision) {
+    if before.isFork { return dismiss(before) }
+    if before.standing == .wrapper, case .record = decision { return dismiss(before) }
+    end(before, waitStatus: 0)
+  }
+
+  /// A Swift runtime came by dlopen: that process is the program now, and nobody else.
+  private func promoteLateRuntimes() {
+    for recording in recordings where recording.standing < .program && recording.runtimeCameLate {
+      recording.standing = .program
+      choice.becameProgram(pid: recording.pid)
+      dismissAll(below: .program)
     }
   }
 
@@ -49,9 +91,13 @@ extension RecordSession {
 
   // MARK: Questions of the other subcommands
 
-  private func withRecording(_ op: lifespan_op, _ body: (Recording) -> SessionMessage) -> SessionMessage {
-    guard let recording, recording.hasBegun else { return SessionMessage(op, status: UInt32(ENOENT)) }
-    return body(recording)
+  /// The recording of the process that the question's number names; 0: the one that began first.
+  private func withRecording(
+    _ question: SessionMessage, _ body: (Recording) -> SessionMessage
+  ) -> SessionMessage {
+    let meant = recordings.first { question.number == 0 || $0.pid == Int32(clamping: question.number) }
+    guard let meant, meant.hasBegun else { return SessionMessage(question.op, status: UInt32(ENOENT)) }
+    return body(meant)
   }
 
   private func mark(_ name: String, in recording: Recording) -> SessionMessage {
@@ -72,17 +118,20 @@ extension RecordSession {
     }
   }
 
-  private func status() -> SessionMessage {
-    guard let line = currentStatus().line(limit: 1024) else {
+  /// The state of the recording with this index; the answer's number says how many there are.
+  private func status(_ index: UInt64) -> SessionMessage {
+    let asked = recordings.indices.contains(Int(clamping: index)) ? recordings[Int(clamping: index)] : nil
+    guard let line = (asked.map(status(of:)) ?? waiting).line(limit: 1024) else {
       return SessionMessage(LIFESPAN_OP_STATUS, status: UInt32(ENAMETOOLONG))
     }
-    return SessionMessage(LIFESPAN_OP_STATUS, text: line)
+    return SessionMessage(LIFESPAN_OP_STATUS, number: UInt64(recordings.count), text: line)
   }
 
-  private func currentStatus() -> RecordingStatus {
-    guard let recording else {
-      return RecordingStatus(pid: program, recordPID: getpid(), program: options.program.first ?? "", recording: false)
-    }
+  private var waiting: RecordingStatus {
+    RecordingStatus(pid: program, recordPID: getpid(), program: options.program.first ?? "", recording: false)
+  }
+
+  private func status(of recording: Recording) -> RecordingStatus {
     let counts = recording.counts
     return RecordingStatus(
       pid: recording.pid, recordPID: getpid(), program: recording.facts.executable,

@@ -6,12 +6,41 @@ import CSession
 import Glibc
 import LifespanTrace
 
-/// A running recording.
-final class Recording {
+/// The process that a recording is of, as it said hello.
+struct RecordedProcess {
   let pid: Int32
   let facts: ProcessFacts
+  var standing: RecordingChoice.Standing
+  /// False: blocks of malloc alone, as long as no runtime comes by dlopen.
+  let hasRuntime: Bool
+  /// What its memory held when it was forked; nil: it was executed.
+  var fork: ForkState?
+}
+
+/// What lives in a process at a fork. Whoever takes it out must give it to a recording.
+struct ForkState {
+  /// The parent's recording, and which of its forks.
+  let recording: UInt32
+  let number: UInt64
+  let drain: OpaquePointer
+}
+
+/// A running recording.
+final class Recording {
+  private let process: RecordedProcess
+  var pid: Int32 { process.pid }
+  var facts: ProcessFacts { process.facts }
+  /// It was forked, and nothing has been executed since.
+  var isFork: Bool { process.fork != nil }
+  /// In the session.
+  let number: UInt32
+  var standing: RecordingChoice.Standing
   let file: TraceFile
+  /// Readable when the process has ended; -1: not to be had.
+  let pidfd: Int32
   let mapping: Int32
+  /// The mapping's file (--rings).
+  private let ringsPath: String?
   private let map: OpaquePointer
   private let drain: OpaquePointer
   private var thread: OpaquePointer?
@@ -19,17 +48,21 @@ final class Recording {
   private let descriptorBox: UnsafeMutablePointer<Int32>
 
   /// Makes the mapping and the drain; draining begins with `start`.
-  init(pid: Int32, facts: ProcessFacts, options: RecordOptions, file: TraceFile) throws {
-    self.pid = pid
-    self.facts = facts
+  init(_ process: RecordedProcess, number: UInt32, options: RecordOptions, file: TraceFile) throws {
+    self.process = process
+    self.number = number
+    standing = process.standing
     self.file = file
     var given = options.forMapping()
     var made: OpaquePointer?
-    mapping = session_map_create(&given, options.buffer, &made)
+    (mapping, ringsPath) = Self.makeMapping(process.pid, &given, options, &made)
     guard mapping >= 0, let made else {
-      throw CommandFailure("no shared memory for the recording: \(SystemError.text(-mapping))")
+      lifespan_drain_destroy(process.fork?.drain)
+      let place = options.rings.map { "\($0): no rings there" } ?? "no shared memory for the recording"
+      throw CommandFailure("\(place): \(SystemError.text(-mapping))")
     }
     map = made
+    session_map_set_number(made, number)
     descriptorBox = .allocate(capacity: 1)
     descriptorBox.initialize(to: file.descriptor)
     var wanted = lifespan_drain_options()
@@ -39,11 +72,12 @@ final class Recording {
     wanted.sink_context = UnsafeMutableRawPointer(descriptorBox)
     wanted.compressor = TraceCompressor.callback
     wanted.compressor_context = Unmanaged.passUnretained(compressor).toOpaque()
+    wanted.inherits = process.fork?.drain
     wanted.ticks_per_unit = options.exactTime ? 1 : 1024
     // Asked for by Allocations.history in a program that links the library.
     wanted.history_events = 65_536
     // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
-    wanted.process_tid_check = session_shares_pids(pid) ? 1 : 0
+    wanted.process_tid_check = session_shares_pids(process.pid) ? 1 : 0
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
       session_map_close(made, mapping)
@@ -51,7 +85,23 @@ final class Recording {
       throw CommandFailure("the recording cannot be drained: \(reason)")
     }
     self.drain = drain
-    for (key, value) in Self.information(facts, options) { lifespan_drain_info(drain, key, value) }
+    pidfd = max(-1, session_pidfd(process.pid))
+    if let ringsPath { lifespan_drain_info(drain, "rings", ringsPath) }
+    for (key, value) in Self.information(process.facts, options) { lifespan_drain_info(drain, key, value) }
+  }
+
+  /// In memory, or at a free name in the place of --rings.
+  private static func makeMapping(
+    _ pid: Int32, _ given: inout lifespan_options, _ options: RecordOptions, _ made: inout OpaquePointer?
+  ) -> (descriptor: Int32, path: String?) {
+    guard let pattern = options.rings else { return (session_map_create(&given, options.buffer, &made), nil) }
+    let wanted = FilePath.absolute(OutputName(pattern: pattern).path(program: "", pid: pid))
+    for number in 1...999 {
+      let path = OutputName.numbered(wanted, number)
+      let descriptor = session_map_create_at(path, &given, options.buffer, &made)
+      if descriptor != -EEXIST { return (descriptor, path) }
+    }
+    return (-EEXIST, nil)
   }
 
   private static func information(_ facts: ProcessFacts, _ options: RecordOptions) -> [(String, String)] {
@@ -120,6 +170,9 @@ final class Recording {
   /// True from when the program has taken the mapping.
   var hasBegun: Bool { session_map_state(map) != LIFESPAN_PROGRAM_NEW.rawValue }
 
+  /// A Swift runtime was loaded after the start.
+  var runtimeCameLate: Bool { session_map_runtime(map) == LIFESPAN_RUNTIME_LATE.rawValue }
+
   private var isEnding: Bool { session_map_state(map) == LIFESPAN_PROGRAM_ENDING.rawValue }
 
   /// What the recorder could not see and why; nil when the capture is complete.
@@ -153,37 +206,80 @@ final class Recording {
 
   /// Ends it. `waitStatus`: how the process ended as wait reports it, nil where only its own word is known.
   func finish(waitStatus: Int32?) -> FinishedRecording {
-    var error: Int32 = 0
-    if let thread {
-      self.thread = nil
-      error = abs(session_drain_stop(thread))
-    }
+    var error = stopDraining()
     let clean = waitStatus.map { $0 & 0x7f == 0 } ?? isEnding
     let began = hasBegun
     let closing = began ? lifespan_drain_finish(drain, clean, waitStatus ?? 0) : 0
     if error == 0 { error = closing }
+    // What could not be written is still in it.
+    if error == 0, let ringsPath { unlink(ringsPath) }
     var counts = lifespan_drain_counts()
     lifespan_drain_counts(drain, &counts)
-    lifespan_drain_destroy(drain)
     let capture = self.capture
     var equal: UInt64 = 0
     let checked = session_map_checked(map, &equal)
-    session_map_leave(map)
-    session_map_close(map, mapping)
-    descriptorBox.deallocate()
+    if runtimeCameLate { standing = .program }
+    let forks = leftForks()
+    let isGone = began && !file.isInItsPlace
+    let blocksAlone = session_map_runtime(map) == LIFESPAN_RUNTIME_NONE.rawValue
+    close()
     if began { file.closeFile() } else { file.discard() }
     return FinishedRecording(
-      path: file.path, program: facts.name, began: began, counts: counts, error: error, limitation: capture,
-      stacksChecked: checked, stacksEqual: equal)
+      path: file.path, program: facts.name, standing: standing, began: began, blocksAlone: blocksAlone,
+      counts: counts, error: error, limitation: capture, stacksChecked: checked, stacksEqual: equal, isGone: isGone,
+      forks: forks)
+  }
+
+  /// Forks whose children have not said hello yet.
+  private func leftForks() -> [ForkState] {
+    var result: [ForkState] = []
+    var forkNumber: UInt64 = 0
+    while let state = lifespan_drain_left_fork(drain, &forkNumber) {
+      result.append(ForkState(recording: number, number: forkNumber, drain: state))
+    }
+    return result
+  }
+
+  /// Ends it without a trace: the recorder in the process goes silent at once, and nobody waits for us.
+  func dismiss() {
+    session_map_dismiss(map)
+    _ = stopDraining()
+    session_map_release(map, mapping)
+    if let ringsPath { unlink(ringsPath) }
+    close()
+    file.discard()
+  }
+
+  /// What the child of a fork holds; nil: that fork was not seen.
+  func takeFork(_ number: UInt64) -> ForkState? {
+    withDrain { lifespan_drain_take_fork($0, number) }
+      .map { ForkState(recording: self.number, number: number, drain: $0) }
+  }
+
+  private func stopDraining() -> Int32 {
+    guard let running = thread else { return 0 }
+    thread = nil
+    return abs(session_drain_stop(running))
+  }
+
+  private func close() {
+    lifespan_drain_destroy(drain)
+    session_map_leave(map)
+    session_map_close(map, mapping)
+    if pidfd >= 0 { Glibc.close(pidfd) }
+    descriptorBox.deallocate()
   }
 }
 
 /// What is left of a recording.
 struct FinishedRecording {
-  let path: String
+  var path: String
   let program: String
+  let standing: RecordingChoice.Standing
   /// False: the process never took the mapping, and there is no file.
   let began: Bool
+  /// There was no Swift runtime to the end.
+  let blocksAlone: Bool
   let counts: lifespan_drain_counts
   /// errno of the first write that failed, 0 none.
   let error: Int32
@@ -193,4 +289,8 @@ struct FinishedRecording {
   let stacksChecked: UInt64
   /// Those of them that were equal.
   let stacksEqual: UInt64
+  /// Its file was removed or renamed while recording.
+  let isGone: Bool
+  /// Of children that may still say hello.
+  var forks: [ForkState] = []
 }

@@ -1,5 +1,6 @@
 // Decides which process of the tree is the program: the first with a Swift runtime, but below `swift run` and `swift test`
-// the user's own. Asked by RecordSession for every process that says hello.
+// the user's own; where none has one, PROGRAM itself or what it was started for. Asked by RecordSession for every process
+// that says hello. Pure: tested without processes.
 
 /// Which process is recorded.
 struct RecordingChoice: Sendable {
@@ -13,29 +14,93 @@ struct RecordingChoice: Sendable {
     case tool(pid: Int32)
   }
 
+  /// What a process says of its Swift runtime.
+  enum Runtime: Equatable, Sendable {
+    case none, hooked, unhookable
+  }
+
+  /// How good a claim a recording has to be the program's. A better one that begins ends all lesser ones, and their traces go.
+  enum Standing: Int, Comparable, Sendable {
+    /// A program that only starts another, as long as that other has not turned up.
+    case wrapper
+    /// A program without a Swift runtime that a wrapper started as a child.
+    case below
+    /// PROGRAM, or what runs in its own place, without a Swift runtime.
+    case own
+    /// It has a Swift runtime, or --children records every process.
+    case program
+
+    static func < (a: Standing, b: Standing) -> Bool { a.rawValue < b.rawValue }
+  }
+
   enum Decision: Equatable, Sendable {
-    case record
+    case record(Standing)
     /// Stay inert, children are asked again.
     case pass
     /// Stay inert, and so do the children.
     case off
   }
 
+  /// False with --swift-only: processes without a Swift runtime are not recorded.
+  let blocks: Bool
+  /// Every process gets a trace of its own.
+  let children: Bool
   private(set) var command: PackageCommand?
-  /// The process that was recorded last: what it executes in its own place goes on in a new trace.
+  /// The process with a Swift runtime that was recorded last: what it executes in its own place goes on in a new trace.
   private var lastRecorded: Int32?
   /// `swift test` runs the bundle once for each testing library, or once for each test: one trace a library.
   private var recordedLibraries: Set<Bool> = []
+  /// The first process that said hello, and whether what it runs now only starts another.
+  private var first: Int32?
+  private var firstWraps = false
+  /// Others than what it executes in its own place.
+  private var startedOthers = false
 
-  /// `recording`: the process that is recorded now; `hasRuntime`: what the process says of itself.
-  mutating func decide(pid: Int32, facts: ProcessFacts, hasRuntime: Bool, recording: Int32?) -> Decision {
+  init(blocks: Bool = true, children: Bool = false) {
+    self.blocks = blocks
+    self.children = children
+  }
+
+  /// `running`: the recordings that run now, by process.
+  mutating func decide(
+    pid: Int32, facts: ProcessFacts, runtime: Runtime, running: [Int32: Standing] = [:]
+  ) -> Decision {
+    if first == nil { first = pid }
+    if children { return runtime == .hooked || blocks ? .record(.program) : .pass }
     if lastRecorded == nil, command == nil { command = Self.packageCommand(pid: pid, facts: facts) }
     // A child of the recorded program, or another one beside it.
-    if let recording, recording != pid { return .off }
-    guard hasRuntime, isWanted(pid: pid, facts: facts) else { return .pass }
+    if running.contains(where: { $0.value == .program && $0.key != pid }) { return .off }
+    if runtime == .hooked || (runtime == .unhookable && blocks) {
+      guard isWanted(pid: pid, facts: facts) else { return .pass }
+      return noted(pid, facts)
+    }
+    return withoutRuntime(pid: pid, facts: facts, running: running)
+  }
+
+  /// A recording that began without a Swift runtime has one now.
+  mutating func becameProgram(pid: Int32) {
+    if lastRecorded == nil { lastRecorded = pid }
+  }
+
+  private mutating func noted(_ pid: Int32, _ facts: ProcessFacts) -> Decision {
     lastRecorded = pid
     recordedLibraries.insert(Self.isSwiftTesting(facts))
-    return .record
+    return .record(.program)
+  }
+
+  private mutating func withoutRuntime(pid: Int32, facts: ProcessFacts, running: [Int32: Standing]) -> Decision {
+    guard blocks, lastRecorded == nil, command == nil else { return .pass }
+    let wraps = WrapperPrograms.contains(facts)
+    if pid == first {
+      if !startedOthers { firstWraps = wraps }
+      // A shell executes the last command of its string in its own place: one of several.
+      return .record(wraps ? .wrapper : startedOthers ? .below : .own)
+    }
+    guard firstWraps, !wraps else { return .pass }
+    // One at a time; of those that come one after another the session keeps the one that did most.
+    let another = running.contains { $0.value == .below && $0.key != pid }
+    if !another { startedOthers = true }
+    return another ? .pass : .record(.below)
   }
 
   private func isWanted(pid: Int32, facts: ProcessFacts) -> Bool {

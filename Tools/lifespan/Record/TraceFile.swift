@@ -55,12 +55,26 @@ final class TraceFile {
 
   func closeFile() { close(descriptor) }
 
+  /// False: somebody has removed or renamed it meanwhile.
+  var isInItsPlace: Bool {
+    var open = stat()
+    var named = stat()
+    guard fstat(descriptor, &open) == 0, stat(path, &named) == 0 else { return false }
+    return open.st_dev == named.st_dev && open.st_ino == named.st_ino
+  }
+
   /// Refuses what is no name of a file, before the program starts. A device or a pipe is neither replaced nor written.
   static func check(_ name: OutputName) throws {
     let path = name.path(program: "program", pid: 0)
-    if let kind = path.hasSuffix("/") ? "a directory" : otherKind(path) {
+    if let kind = path.hasSuffix("/") ? "a directory" : otherKind(path) ?? systemName(path) {
       throw CommandFailure("cannot write \(path): it is \(kind); give the name of a file with -o FILE")
     }
+  }
+
+  /// /dev/stdout and the like lead to what is open, and a new file beside them is no trace for anybody.
+  private static func systemName(_ path: String) -> String? {
+    let system = ["/dev/", "/proc/", "/sys/"].contains { path.hasPrefix($0) } && !path.hasPrefix("/dev/shm/")
+    return system ? "no regular file" : nil
   }
 
   private static func otherKind(_ path: String) -> String? {

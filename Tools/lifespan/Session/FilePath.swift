@@ -11,6 +11,6 @@ enum FilePath {
     if path.hasPrefix("/") { return path }
     guard let directory = getcwd(nil, 0) else { return path }
     defer { free(directory) }
-    return String(cString: directory) + "/" + path
+    return path == "." ? String(cString: directory) : String(cString: directory) + "/" + path
   }
 }

@@ -15,19 +15,33 @@ struct RunningRecording: Sendable {
   /// All that answer, by pid. Sockets whose command is gone are removed.
   static func all() -> [RunningRecording] {
     SessionDirectory.candidates.flatMap { directory in
-      directory.sockets().compactMap { entry -> RunningRecording? in
+      directory.sockets().flatMap { entry -> [RunningRecording] in
         do {
-          let answer = try ask(entry.path, SessionMessage(LIFESPAN_OP_STATUS))
-          return RecordingStatus(line: answer.text).map { RunningRecording(socketPath: entry.path, status: $0) }
+          return try all(of: entry.path)
         } catch let error as SessionError {
           if error.code == ECONNREFUSED { unlink(entry.path) }
-          return nil
+          return []
         } catch {
-          return nil
+          return []
         }
       }
     }
     .sorted { $0.status.pid < $1.status.pid }
+  }
+
+  /// Those of one `record`, in the order in which they began; before the first one, the program that it has started.
+  private static func all(of socketPath: String) throws -> [RunningRecording] {
+    var found: [RunningRecording] = []
+    var count: UInt64 = 1
+    while UInt64(found.count) < count {
+      let answer = try ask(socketPath, SessionMessage(LIFESPAN_OP_STATUS, number: UInt64(found.count)))
+      guard let status = RecordingStatus(line: answer.text) else { break }
+      // One may have ended since: then the last is told again as one that waits.
+      if status.trace == nil, !found.isEmpty { break }
+      found.append(RunningRecording(socketPath: socketPath, status: status))
+      count = answer.number
+    }
+    return found
   }
 
   /// The recording of this process (or of this `record`); without a pid the only one that runs.
@@ -48,7 +62,7 @@ struct RunningRecording: Sendable {
   static func resolve(pid: Int32) throws -> (trace: String, status: RecordingStatus) {
     let running = try select(pid: pid)
     guard running.status.trace != nil else { throw running.notYet }
-    _ = try running.ask(SessionMessage(LIFESPAN_OP_FLUSH))
+    _ = try running.ask(LIFESPAN_OP_FLUSH)
     let status = try running.now()
     guard let trace = status.trace else { throw running.notYet }
     return (trace, status)
@@ -56,13 +70,13 @@ struct RunningRecording: Sendable {
 
   /// Its state now, as `status` is that of the moment at which it was found.
   func now() throws -> RecordingStatus {
-    RecordingStatus(line: try ask(SessionMessage(LIFESPAN_OP_STATUS)).text) ?? status
+    try Self.all(of: socketPath).first { $0.status.pid == status.pid }?.status ?? status
   }
 
-  /// Asks this session; throws a line where it refuses.
-  func ask(_ question: SessionMessage) throws -> SessionMessage {
+  /// Asks for this recording; throws a line where it refuses.
+  func ask(_ op: lifespan_op, text: String = "") throws -> SessionMessage {
     do {
-      let answer = try Self.ask(socketPath, question)
+      let answer = try Self.ask(socketPath, SessionMessage(op, number: UInt64(status.pid), text: text))
       if answer.raw.status == UInt32(ENOENT) { throw notYet }
       if answer.raw.status != 0 {
         throw CommandFailure("process \(status.pid): \(SystemError.text(Int32(bitPattern: answer.raw.status)))")

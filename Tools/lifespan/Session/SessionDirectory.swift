@@ -1,4 +1,4 @@
-// Where session sockets lie: $XDG_RUNTIME_DIR/lifespan/PID.sock, else a private folder in the temporary directory.
+// Where session sockets lie: $XDG_RUNTIME_DIR/lifespan/PID.sock, else a private folder in a temporary or the current directory.
 // Used by the server in Record/ (one candidate must work) and by the clients (all candidates are looked through).
 
 import Glibc
@@ -15,10 +15,13 @@ struct SessionDirectory {
     if let runtime = variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
       result.append(SessionDirectory(path: runtime + "/lifespan"))
     }
-    let temporary = variable("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-    // A socket's path holds 107 bytes; where TMPDIR leaves no room, /tmp does.
-    for place in temporary.utf8.count > pathLimit ? [temporary, "/tmp"] : [temporary] {
-      result.append(SessionDirectory(path: "\(place)/lifespan-\(geteuid())"))
+    // A socket's path holds 107 bytes, and not every folder may be written: in a container with a read-only root the one
+    // that may is perhaps the current one.
+    var places = ["/tmp", "/var/tmp", FilePath.absolute(".")]
+    if let temporary = variable("TMPDIR"), temporary.hasPrefix("/") { places.insert(temporary, at: 0) }
+    for place in places where place.utf8.count <= pathLimit {
+      let folder = SessionDirectory(path: "\(place)/lifespan-\(geteuid())")
+      if !result.contains(where: { $0.path == folder.path }) { result.append(folder) }
     }
     return result
   }

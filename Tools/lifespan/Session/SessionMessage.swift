@@ -29,6 +29,8 @@ struct SessionMessage {
   }
 
   var op: lifespan_op { lifespan_op(rawValue: raw.op) }
+  /// Free use by op.
+  var number: UInt64 { raw.number }
 
   /// What it says; bytes that are no UTF-8 are replaced.
   var text: String {
