@@ -54,6 +54,7 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
   object->site = site;
   object->generation = generation;
   object->thread = record->thread & 0x3fffffff;
+  drain_heap_born(d, object);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
   event.stack = stack;
   drain_emit(d, &event);
@@ -78,6 +79,7 @@ void drain_end(struct lifespan_drain *d, struct drain_object *object, const stru
     if (row) row->deaths++;
   }
   if (row && apply_frees(kind)) row->freed += object->size;
+  if (apply_frees(kind)) drain_heap_freed(d, object);
   if (kind == LIFESPAN_EVENT_END_NOT_SEEN) d->counts.ends_not_seen++;
   drain_emit(d, &event);
   if (apply_frees(kind)) {
@@ -169,10 +171,12 @@ static void apply_moved(struct lifespan_drain *d, const struct drain_record *rec
     if (!object) return apply_no_memory(d);
     *object = moved;
   }
+  drain_heap_freed(d, &moved);
   object->key = to;
   if (!retyped) object->size = size;
   object->state &= DRAIN_STATE_KEPT;
   apply_new_site(d, object, record, &moved);
+  drain_heap_born(d, object);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_MOVED);
   event.old_address = from;
   event.old_site = moved.site;

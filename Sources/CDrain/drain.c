@@ -22,7 +22,8 @@ static bool drain_map_usable(const struct lifespan_drain_options *options) {
 
 static bool drain_create_tables(struct lifespan_drain *d) {
   return drain_living_create(&d->living) && drain_index_create(&d->site_index) && drain_index_create(&d->row_index) &&
-         drain_index_create(&d->class_index) && drain_history_create(&d->history, d->options.history_events);
+         drain_index_create(&d->class_index) && drain_history_create(&d->history, d->options.history_events) &&
+         (!d->options.sample_pid || drain_heap_create(&d->memory));
 }
 
 static struct lifespan_drain *drain_refuse(const struct lifespan_drain_options *options, int error) {
@@ -41,6 +42,7 @@ struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options
   d->clock = d->map->clock == LIFESPAN_CLOCK_TSC ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
   drain_pair(LIFESPAN_CLOCK_TSC, &d->pair_stamp, &d->pair_ns);
   bool made = drain_create_tables(d);
+  d->living.beat = &d->map->consumer_beat;
   if (made && options->sink) {
     d->encoder = drain_encoder_create(options->sink, options->sink_context, options->ticks_per_unit);
     made = d->encoder;
@@ -61,14 +63,16 @@ struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options
 void lifespan_drain_destroy(struct lifespan_drain *d) {
   if (!d) return;
   while (d->forks) lifespan_drain_destroy(drain_fork_pop(d));
+  drain_sample_drop(d);
   drain_encoder_destroy(d->encoder);
   drain_living_destroy(&d->living);
   drain_history_destroy(&d->history);
+  drain_heap_destroy(&d->memory);
   struct drain_index *indexes[] = {&d->site_index, &d->row_index, &d->class_index};
   for (int i = 0; i < 3; i++) drain_index_destroy(indexes[i]);
   struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row, &d->saved};
   for (int i = 0; i < 8; i++) drain_bytes_free(bytes[i]);
-  for (int i = 0; i <= LIFESPAN_CHUNK_END; i++) drain_bytes_free(&d->kept[i]);
+  for (int i = 0; i < (int)LIFESPAN_CHUNK_KINDS; i++) drain_bytes_free(&d->kept[i]);
   drain_pages_free(d, sizeof(*d));
 }
 
@@ -140,9 +144,12 @@ int64_t lifespan_drain_round(struct lifespan_drain *d) {
   uint64_t now = drain_monotonic_ns();
   d->interval_ns = now - d->heads_ns;
   d->heads_ns = now;
+  uint32_t sample = drain_sample_asked(d);
   int64_t consumed = drain_round_until(d, drain_now(d->clock));
   drain_commit_due(d);
   if (d->error && consumed >= 0) consumed = -d->error;
+  drain_sample_answer(d, sample);
+  drain_sample(d);
   if (posted) drain_answer_request(d);
   return consumed;
 }

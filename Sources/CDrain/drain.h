@@ -46,6 +46,7 @@ struct drain_living {
   struct drain_object *slots;
   uint64_t mask, used;
   unsigned shift;
+  _Atomic uint64_t *beat; // NULL, or moved while the table grows
 };
 bool drain_living_create(struct drain_living *living);
 void drain_living_destroy(struct drain_living *living);
@@ -54,6 +55,31 @@ struct drain_object *drain_living_find(const struct drain_living *living, uint64
 struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
 // Moves other objects.
 void drain_living_remove(struct drain_living *living, struct drain_object *object);
+
+// ---- The heap, and samples of it -------------------------------------------------------------------------------------
+#define DRAIN_HEAP_GRANULE_LOG2 16u
+#define DRAIN_HEAP_LEAF_GRANULES 65536ull // 4 GiB
+#define DRAIN_HEAP_LEAF_BYTES (DRAIN_HEAP_LEAF_GRANULES / 8)
+#define DRAIN_HEAP_LEAVES 32768u // 128 TiB
+#define DRAIN_HEAP_LARGEST (1ull << 40) // a larger block is nobody's
+
+#define DRAIN_PAGES_AT_ONCE 4096u
+
+struct drain_heap {
+  uint64_t count, bytes, footprint; // of what lives: as asked for, and as glibc hands it out
+  uint64_t **leaves;                // NULL: nobody wants to know where
+  uint64_t last;                    // granule
+};
+
+struct drain_sample { // the one under way, or the last one
+  bool running;
+  int file; // pagemap, -1 not to be had
+  unsigned flags, wanted; // wanted: flags of one that comes as soon as this one is done, 0 none
+  uint64_t stamp, resident, anonymous, swapped, present, away; // the last two in pages
+  uint64_t living_count, living_bytes, living_footprint;
+  uint64_t granule;          // the next one to look at
+  uint64_t cost_ns, done_ns, next_ns; // next_ns: when the next one is due
+};
 
 // ---- Types, totals, marks, stacks -----------------------------------------------------------------------------------
 struct drain_type {
@@ -119,6 +145,8 @@ struct drain_ring {
   uint64_t resumed_task; // of the ring's thread where a cut trace goes on
   double held;     // with commits: how much of the buffer is not given back
   uint64_t passed; // with commits: the buffer that the ring has gone over to, not told yet
+  bool lives;       // its thread has said who it is, and not yet that it has ended
+  uint64_t gone_ns; // since when its thread is known to be gone without having said so, 0: it is not
   uint64_t lost_births, lost_deaths, lost_other, lost_to, suppressed, waited, waits;
   struct drain_gap gaps[DRAIN_GAPS];
   bool has_gap;
@@ -155,7 +183,9 @@ struct lifespan_drain {
   uint32_t runtime;             // as written; enum lifespan_runtime_state
 
   uint64_t round, newest, floor; // floor: newest stamp of the rounds before
+  uint64_t cut;                  // of this round, or of the last one
   uint64_t threads_checked_ns, grow_again_ns;
+  uint32_t claimed; // rings in this round
   double fill; // of the fullest ring of the last round, 0…1
   uint64_t heads_ns, interval_ns;
   uint64_t refused, refused_from; // map->rings_refused as last seen, and since when
@@ -165,8 +195,8 @@ struct lifespan_drain {
   struct drain_index site_index, row_index, class_index;
   struct drain_bytes types, rows, sites, marks, nodes, names;
   uint32_t type_count, mark_count, node_count;     // highest id + 1
-  struct drain_bytes kept[LIFESPAN_CHUNK_END + 1]; // encoded rows for save
-  uint64_t kept_rows[LIFESPAN_CHUNK_END + 1];
+  struct drain_bytes kept[LIFESPAN_CHUNK_KINDS]; // encoded rows for save
+  uint64_t kept_rows[LIFESPAN_CHUNK_KINDS];
   struct drain_history history;
   struct drain_encoder *encoder; // NULL: no sink
 
@@ -186,6 +216,11 @@ struct lifespan_drain {
   bool inherits; // this one began as such a copy
   uint64_t inherited_start, inherited_realtime_ns;
 
+  struct drain_heap memory;
+  struct drain_sample sample;
+  uint64_t sampling_since_ns;
+  uint32_t sample_answered;
+
   struct lifespan_drain_counts counts;
   struct drain_waiting waiting[DRAIN_WAITING];
   uint32_t waiting_count;
@@ -198,6 +233,7 @@ struct lifespan_drain {
   struct drain_heap_entry heap[LIFESPAN_RING_SLOTS];
   uint64_t fork_heads[LIFESPAN_RING_SLOTS];
   struct drain_ring rings[LIFESPAN_RING_SLOTS];
+  uint64_t pages[DRAIN_PAGES_AT_ONCE];
 };
 
 static inline struct drain_type *drain_types(const struct lifespan_drain *d) {
@@ -233,6 +269,27 @@ enum drain_next drain_ring_next(struct lifespan_drain *d, uint32_t slot, uint64_
 // Copies the record that stands at the ring's position into d->scratch (256 cells).
 void drain_ring_copy(struct lifespan_drain *d, const struct drain_ring *r, unsigned cells);
 void drain_ring_close(struct lifespan_drain *d, uint32_t slot);
+
+// threads.c: threads that end without a word
+// Its row, and its end as an object.
+void drain_thread_gone(struct lifespan_drain *d, uint32_t thread, uint32_t tid, uint64_t stamp);
+// Whether a ring's thread is gone; not while the whole process ends, when no thread of it ended by itself. To be asked
+// again later where it says no.
+bool drain_thread_is_gone(struct lifespan_drain *d, struct drain_ring *r, uint32_t tid);
+
+// heap.c: an object's memory comes and goes; with its size and address as they are then
+bool drain_heap_create(struct drain_heap *heap);
+void drain_heap_destroy(struct drain_heap *heap);
+void drain_heap_born(struct lifespan_drain *d, const struct drain_object *object);
+void drain_heap_freed(struct lifespan_drain *d, const struct drain_object *object);
+
+// sample.c
+void drain_sample(struct lifespan_drain *d); // once a round: begins one when it is due, goes on with it
+void drain_sample_mark(struct lifespan_drain *d);
+void drain_sample_drop(struct lifespan_drain *d);
+// What a program that ends has asked for: read before a round, answered after it.
+uint32_t drain_sample_asked(const struct lifespan_drain *d);
+void drain_sample_answer(struct lifespan_drain *d, uint32_t asked);
 
 // upkeep.c: losses, dead threads, room
 void drain_ring_losses(struct lifespan_drain *d, uint32_t slot);
@@ -284,6 +341,8 @@ struct drain_bytes *drain_row_begin(struct lifespan_drain *d);
 void drain_keep(struct lifespan_drain *d, unsigned chunk, const struct drain_bytes *row);
 void drain_info_row(struct lifespan_drain *d, const char *key, const char *value, size_t length);
 void drain_info_number(struct lifespan_drain *d, const char *key, uint64_t value);
+void drain_thread_row(struct lifespan_drain *d, uint32_t thread, uint32_t tid, unsigned op, uint64_t stamp,
+                      const void *name, size_t length);
 void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_type *type, const uint8_t *names);
 void drain_node_row(struct drain_encoder *e, uint32_t id, const struct drain_node *node);
 void drain_site_row(struct drain_encoder *e, const struct drain_site *site);

@@ -38,7 +38,7 @@ void drain_encoder_destroy(struct drain_encoder *e) {
   for (int i = 0; i < DRAIN_COLUMNS; i++) drain_pages_free(e->columns[i], COLUMN_ROOM);
   drain_pages_free(e->freed, DRAIN_CHUNK_EVENTS * sizeof(*e->freed));
   drain_bytes_free(&e->classes);
-  for (int i = 0; i <= LIFESPAN_CHUNK_END; i++) drain_bytes_free(&e->rows[i]);
+  for (int i = 0; i < (int)LIFESPAN_CHUNK_KINDS; i++) drain_bytes_free(&e->rows[i]);
   drain_bytes_free(&e->out);
   drain_bytes_free(&e->packed);
   drain_pages_free(e, sizeof(*e));
@@ -71,7 +71,8 @@ void drain_row_done(struct drain_encoder *e, unsigned chunk) {
   // Before the header nothing can be written.
   if (e->rows[chunk].used < DRAIN_ROWS_ENOUGH || !e->begun) return;
   // Facts may stand anywhere before the events that use them; the others wait for the events that stand before them.
-  if (chunk <= LIFESPAN_CHUNK_SITES || chunk == LIFESPAN_CHUNK_TASKS) return drain_encoder_write_facts(e);
+  bool fact = chunk <= LIFESPAN_CHUNK_SITES || chunk == LIFESPAN_CHUNK_TASKS || chunk == LIFESPAN_CHUNK_THREAD_ORIGINS;
+  if (fact) return drain_encoder_write_facts(e);
   drain_encoder_close_events(e);
   drain_encoder_write_rest(e);
 }
@@ -105,14 +106,14 @@ static void encoder_write_rows(struct drain_encoder *e, unsigned kind) {
 
 void drain_encoder_write_facts(struct drain_encoder *e) {
   static const uint8_t order[] = {LIFESPAN_CHUNK_INFO,  LIFESPAN_CHUNK_IMAGES,  LIFESPAN_CHUNK_STACKS,
-                                  LIFESPAN_CHUNK_TYPES, LIFESPAN_CHUNK_THREADS, LIFESPAN_CHUNK_TASKS,
-                                  LIFESPAN_CHUNK_SITES};
+                                  LIFESPAN_CHUNK_TYPES, LIFESPAN_CHUNK_THREADS, LIFESPAN_CHUNK_THREAD_ORIGINS,
+                                  LIFESPAN_CHUNK_TASKS, LIFESPAN_CHUNK_SITES};
   for (size_t i = 0; i < sizeof(order); i++) encoder_write_rows(e, order[i]);
 }
 
 void drain_encoder_write_rest(struct drain_encoder *e) {
-  static const uint8_t order[] = {LIFESPAN_CHUNK_MARKS, LIFESPAN_CHUNK_RECORDING, LIFESPAN_CHUNK_GAPS,
-                                  LIFESPAN_CHUNK_TOTALS, LIFESPAN_CHUNK_END};
+  static const uint8_t order[] = {LIFESPAN_CHUNK_MARKS,   LIFESPAN_CHUNK_RECORDING, LIFESPAN_CHUNK_GAPS,
+                                  LIFESPAN_CHUNK_SAMPLES, LIFESPAN_CHUNK_TOTALS,    LIFESPAN_CHUNK_END};
   for (size_t i = 0; i < sizeof(order); i++) encoder_write_rows(e, order[i]);
 }
 

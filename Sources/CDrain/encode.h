@@ -79,8 +79,8 @@ struct drain_encoder {
   struct drain_freed *freed;
   struct drain_bytes classes; // struct drain_class by number
   // rows of the other chunks
-  struct drain_bytes rows[LIFESPAN_CHUNK_END + 1];
-  uint64_t row_counts[LIFESPAN_CHUNK_END + 1];
+  struct drain_bytes rows[LIFESPAN_CHUNK_KINDS];
+  uint64_t row_counts[LIFESPAN_CHUNK_KINDS];
   uint32_t last_node;
   uint64_t last_pc;
   struct drain_bytes out, packed;

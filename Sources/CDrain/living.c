@@ -33,10 +33,13 @@ struct drain_object *drain_living_find(const struct drain_living *living, uint64
 }
 
 static bool living_double(struct drain_living *living) {
-  struct drain_living larger = {.mask = living->mask * 2 + 1, .shift = living->shift - 1, .used = living->used};
+  struct drain_living larger = {
+      .mask = living->mask * 2 + 1, .shift = living->shift - 1, .used = living->used, .beat = living->beat};
   larger.slots = drain_pages((larger.mask + 1) * sizeof(*larger.slots));
   if (!larger.slots) return false;
   for (uint64_t i = 0; i <= living->mask; i++) {
+    // With millions of objects this takes most of a second: who waits for us sees that we are at work.
+    if (!(i & 0xffff) && living->beat) atomic_fetch_add_explicit(living->beat, 1, memory_order_relaxed);
     if (!living->slots[i].key) continue;
     uint64_t at = living_home(&larger, living->slots[i].key);
     while (larger.slots[at].key) at = (at + 1) & larger.mask;

@@ -18,11 +18,12 @@ static void heap_down(struct drain_heap_entry *heap, uint32_t count, uint32_t at
 
 // Opens all rings; those with an event for this round make the heap. Returns its size.
 static uint32_t merge_open(struct lifespan_drain *d, uint64_t cut) {
-  uint32_t count = 0;
+  uint32_t count = 0, claimed = 0;
   double fill = 0, held = 0;
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) {
     bool filled = drain_ring_open(d, slot);
     struct drain_ring *r = &d->rings[slot];
+    claimed += r->claimed;
     if (filled) {
       double own = (double)(r->head - r->tail) / (double)(r->mask + 1);
       if (own > fill) fill = own;
@@ -38,6 +39,7 @@ static uint32_t merge_open(struct lifespan_drain *d, uint64_t cut) {
   }
   d->fill = fill;
   d->held = held;
+  d->claimed = claimed;
   for (uint32_t i = count / 2; i-- > 0;) heap_down(d->heap, count, i);
   return count;
 }
@@ -90,6 +92,8 @@ int64_t drain_round_until(struct lifespan_drain *d, uint64_t cut) {
     drain_grow(d);
     return d->error ? -d->error : 0;
   }
+  uint64_t now = drain_now(d->clock);
+  d->cut = cut < now ? cut : now;
   int64_t consumed = drain_merge(d, cut);
   drain_refused(d);
   drain_waiting_end_round(d);

@@ -55,6 +55,8 @@ static bool ring_geometry(struct lifespan_drain *d, struct drain_ring *r, uint64
 
 static void ring_new_owner(struct drain_ring *r, struct lifespan_ring *shared) {
   r->claimed = true;
+  r->lives = false;
+  r->gone_ns = 0;
   r->tail = atomic_load_explicit(&shared->tail, memory_order_relaxed);
   r->task = r->resumed_task;
   r->resumed_task = 0;
@@ -109,6 +111,7 @@ static bool ring_kind_fits(unsigned kind, unsigned cells) {
   case LIFESPAN_R_TYPE:
   case LIFESPAN_R_IMAGE:
   case LIFESPAN_R_THREAD: return cells >= 1;
+  case LIFESPAN_R_THREAD_ORIGIN: return cells == 3;
   default: return false;
   }
 }

@@ -37,6 +37,14 @@ void drain_info_number(struct lifespan_drain *d, const char *key, uint64_t value
   drain_info_row(d, key, digit, strlen(digit));
 }
 
+void drain_thread_row(struct lifespan_drain *d, uint32_t thread, uint32_t tid, unsigned op, uint64_t stamp,
+                      const void *name, size_t length) {
+  struct drain_bytes *row = drain_row_begin(d);
+  bool made = drain_put_varint(row, thread) && drain_put_varint(row, tid) && drain_put_varint(row, op) &&
+              drain_put_varint(row, drain_zigzag(drain_since_start(d, stamp))) && drain_put_string(row, name, length);
+  if (made) drain_keep(d, LIFESPAN_CHUNK_THREADS, row);
+}
+
 void drain_type_row(struct drain_encoder *e, uint32_t id, const struct drain_type *type, const uint8_t *names) {
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, id);
   drain_row_varint(e, LIFESPAN_CHUNK_TYPES, type->kind);

@@ -210,8 +210,9 @@ static void save_late_info(struct save *s) {
 static void save_facts(struct save *s) {
   struct lifespan_drain *d = s->d;
   struct drain_encoder *e = s->encoder;
-  static const uint8_t kept[] = {LIFESPAN_CHUNK_INFO,  LIFESPAN_CHUNK_IMAGES, LIFESPAN_CHUNK_THREADS,
-                                 LIFESPAN_CHUNK_TASKS, LIFESPAN_CHUNK_GAPS,   LIFESPAN_CHUNK_RECORDING};
+  static const uint8_t kept[] = {LIFESPAN_CHUNK_INFO,           LIFESPAN_CHUNK_IMAGES, LIFESPAN_CHUNK_THREADS,
+                                 LIFESPAN_CHUNK_THREAD_ORIGINS, LIFESPAN_CHUNK_TASKS,  LIFESPAN_CHUNK_GAPS,
+                                 LIFESPAN_CHUNK_RECORDING};
   for (size_t i = 0; i < sizeof(kept); i++)
     drain_encoder_add_rows(e, kept[i], &d->kept[kept[i]], d->kept_rows[kept[i]]);
   save_late_info(s);

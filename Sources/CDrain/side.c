@@ -73,20 +73,36 @@ static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const st
                         unsigned count) {
   if (count < 2 || lifespan_cell_value(cells[0].b) > UINT32_MAX) return false;
   uint32_t tid = (uint32_t)(cells[1].a >> 32), length = (uint32_t)cells[1].a;
-  if (length > (count - 2) * sizeof(*cells) || cells[1].b < 1 || cells[1].b > 2) return false;
+  uint32_t thread = (uint32_t)lifespan_cell_value(cells[0].b);
+  if (length > (count - 2) * sizeof(*cells)) return false;
+  if (cells[1].b < LIFESPAN_THREAD_SEEN || cells[1].b > LIFESPAN_THREAD_ENDED) return false;
   // A thread writes this before all else: what follows in the ring is its own, also where it took the ring over from a
   // dead one.
-  if (cells[1].b == 1) {
+  if (cells[1].b == LIFESPAN_THREAD_SEEN) {
     if (r->thread) drain_write_ring_gaps(d, (uint32_t)(r - d->rings));
-    r->thread = (uint32_t)lifespan_cell_value(cells[0].b);
+    if (r->lives) drain_thread_gone(d, r->thread, tid, cells[0].a);
+    r->thread = thread;
     r->task = 0;
+    r->lives = true;
+    r->gone_ns = 0;
+  } else if (cells[1].b == LIFESPAN_THREAD_ENDED && thread == r->thread) {
+    r->lives = false;
   }
+  drain_thread_row(d, thread, tid, (unsigned)cells[1].b, cells[0].a, cells + 2, length);
+  return true;
+}
+
+static bool side_thread_origin(struct lifespan_drain *d, const struct lifespan_cell *cells) {
   struct drain_bytes *row = drain_row_begin(d);
-  bool made = drain_put_varint(row, lifespan_cell_value(cells[0].b)) && drain_put_varint(row, tid) &&
-              drain_put_varint(row, cells[1].b) &&
-              drain_put_varint(row, drain_zigzag(drain_since_start(d, cells[0].a))) &&
-              drain_put_string(row, cells + 2, length);
-  if (made) drain_keep(d, LIFESPAN_CHUNK_THREADS, row);
+  const uint64_t fields[] = {lifespan_cell_value(cells[0].b),
+                             cells[1].a >> 32,
+                             cells[1].a & UINT32_MAX,
+                             cells[1].b,
+                             drain_zigzag(drain_since_start(d, cells[0].a)),
+                             cells[2].a};
+  bool made = true;
+  for (int i = 0; i < 6; i++) made = made && drain_put_varint(row, fields[i]);
+  if (made) drain_keep(d, LIFESPAN_CHUNK_THREAD_ORIGINS, row);
   return true;
 }
 
@@ -97,6 +113,7 @@ bool drain_side_record(struct lifespan_drain *d, struct drain_ring *r, unsigned 
   case LIFESPAN_R_TYPE: return side_type(d, d->scratch, cells);
   case LIFESPAN_R_IMAGE: return side_image(d, d->scratch, cells);
   case LIFESPAN_R_THREAD: return side_thread(d, r, d->scratch, cells);
+  case LIFESPAN_R_THREAD_ORIGIN: return side_thread_origin(d, d->scratch);
   default: return false;
   }
 }

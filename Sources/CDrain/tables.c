@@ -98,6 +98,7 @@ int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *n
   }
   uint32_t generation = d->mark_count++;
   d->counts.marks = d->mark_count;
+  drain_sample_mark(d);
   if (d->encoder) drain_mark_row(d, d->encoder, generation);
   return generation;
 }

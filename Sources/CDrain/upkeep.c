@@ -7,12 +7,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ROOM_AHEAD (4ull << 20)
 #define ROOM_STEP (8ull << 20)
 #define RETIRE_EVERY_NS 100000000ull
+#define RETIRE_OFTEN_NS 5000000ull
+#define RINGS_MANY (LIFESPAN_RING_SLOTS / 4)
 #define GROW_AGAIN_NS 1000000000ull
 
 static struct lifespan_ring *upkeep_ring(const struct lifespan_drain *d, uint32_t slot) {
@@ -116,7 +117,7 @@ static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {
   uint32_t tid = __atomic_load_n(&shared->tid, __ATOMIC_RELAXED);
   if (!tid || atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;
   if (r->passed || atomic_load_explicit(&shared->tail, memory_order_relaxed) != r->tail) return; // not committed yet
-  if (syscall(SYS_tgkill, (int)d->map->pid, (int)tid, 0) == 0 || errno != ESRCH) return;
+  if (!drain_thread_is_gone(d, r, tid)) return;
   // Its last records were written before it went: look again now that it is known to be gone.
   if (atomic_load_explicit(&shared->head, memory_order_acquire) != r->tail) return;
   // A new thread with the same id may take the ring over just now: whoever changes the tid has it. The next owner writes its tid after it has
@@ -124,15 +125,16 @@ static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {
   if (!__atomic_compare_exchange_n(&shared->tid, &tid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
   drain_ring_losses(d, slot);
   drain_write_ring_gaps(d, slot);
+  if (r->lives) drain_thread_gone(d, r->thread, tid, d->cut);
   r->claimed = false;
   atomic_store_explicit(&shared->state, LIFESPAN_RING_UNUSED, memory_order_release);
 }
 
-// Takes back the empty rings of threads that are gone, at most every 100 ms.
+// Takes back the empty rings of threads that are gone: every 100 ms, and more often where rings become few.
 void drain_retire(struct lifespan_drain *d) {
   if (!d->options.process_tid_check) return;
   uint64_t now = drain_monotonic_ns();
-  if (now - d->threads_checked_ns < RETIRE_EVERY_NS) return;
+  if (now - d->threads_checked_ns < (d->claimed < RINGS_MANY ? RETIRE_EVERY_NS : RETIRE_OFTEN_NS)) return;
   d->threads_checked_ns = now;
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) upkeep_retire(d, slot);
 }

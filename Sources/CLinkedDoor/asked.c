@@ -47,6 +47,7 @@ enum lifespan_linked_recorded lifespan_linked_is_asked_for(const void *metadata,
 // As the recorder decides at a type's first birth (types.c there): only classes and tokens can be tracked.
 bool lifespan_linked_wants(const struct lifespan_type_row *type, const char *name) {
   if (!atomic_load(&has_asked)) return true;
+  if (type->kind == LIFESPAN_KIND_THREAD) return false; // seen by the preload library alone
   bool closure = type->kind == LIFESPAN_KIND_CLOSURE;
   if (!lifespan_recorder_rules_allow(&asked, closure ? "closure" : name, closure ? 7 : type->name_length)) return false;
   if (asked.options.scope != LIFESPAN_SCOPE_TRACKED || type->flags & LIFESPAN_TYPE_TRACKED) return true;

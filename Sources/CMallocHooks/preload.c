@@ -37,6 +37,7 @@ static void start(struct lifespan_map *map) {
     return;
   }
   if (map->options.children) lifespan_preload_follow_forks();
+  lifespan_preload_threads_start();
   if (map->options.mark_signal) {
     struct sigaction action = {.sa_handler = mark_by_signal, .sa_flags = SA_RESTART};
     sigaction((int)map->options.mark_signal, &action, NULL);
@@ -63,6 +64,8 @@ __attribute__((constructor)) static void preload_start(void) {
   lifespan_quiet_end(was);
   errno = saved_errno;
 }
+
+__attribute__((destructor)) static void preload_end(void) { lifespan_recorder_leaving(); }
 
 // The linked library finds the recorder of this process by this name.
 __attribute__((visibility("default"))) const struct lifespan_door_table *lifespan_preload_door(void) { return lifespan_recorder_own_door(); }

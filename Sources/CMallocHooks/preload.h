@@ -62,5 +62,8 @@ void *lifespan_preload_foreign_free(void);
 // The malloc that serves what the runtime allocates while it names a type for us (NULL: as always).
 void lifespan_preload_name_with(void *function);
 
+// From now on threads are seen from their creation to their end. Once, when recording has begun.
+void lifespan_preload_threads_start(void);
+
 #pragma GCC visibility pop
 #endif

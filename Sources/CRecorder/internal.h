@@ -69,6 +69,8 @@ struct lifespan_thread {
   uint32_t slot, number;
   uint32_t checks;             // stacks until the next comparison with the reference
   volatile uint32_t pending_mark; // a mark signal came inside a hook
+  uint32_t counted;            // the thread was born as an object: its end is a death
+  _Atomic uintptr_t self;      // its pthread_t; 0 once it has ended
   char scratch[2][4096];       // texts at the first sight of a type: a hook may use little stack
   struct lifespan_walk walk;
 };
@@ -105,6 +107,12 @@ bool lifespan_threads_start(void);
 void lifespan_threads_heads(uint64_t heads[LIFESPAN_RING_SLOTS]);
 void lifespan_threads_forked(void);
 void lifespan_recorder_fill_header(struct lifespan_map *map); // what the program's recorder owns of it
+// The number of the thread with that pthread_t, 0: not known (not seen yet, or ended). `tid`: its kernel id.
+uint32_t lifespan_thread_number(uintptr_t self, uint32_t *tid);
+// Gives the calling thread a ring, if it has none, and enters. NULL: off, inside already, or there is none to be had.
+struct lifespan_thread *lifespan_thread_enter(void);
+// The thread has a ring now, and nobody has announced it: made by a raw clone, or before us (thread_life.c). Between enter and leave.
+void lifespan_thread_unannounced(struct lifespan_thread *thread);
 
 // ---- Clock ------------------------------------------------------------------------------------------------------
 uint64_t lifespan_monotonic_ns(void);
@@ -149,6 +157,7 @@ static inline void lifespan_ring_publish(struct lifespan_thread *thread, unsigne
 // A record of `fixed_cells` leading cells, then `length` bytes of text, cut where 255 cells are full. False: lost, counted.
 bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_cell *fixed, unsigned fixed_cells, const char *text, size_t length,
                         enum lifespan_loss loss);
+bool lifespan_consumer_died(const struct lifespan_map *map);
 void lifespan_ring_bind(struct lifespan_thread *thread); // after the slot was claimed
 
 // ---- Types (types.c) ----------------------------------------------------------------------------------------------
@@ -161,6 +170,8 @@ bool lifespan_types_start(void);
 struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller);
 // The type of a metadata that a birth has shown; id 0 when none has. In hooks. One table look-up.
 struct lifespan_type lifespan_type_known(const void *metadata);
+// Threads of one start routine (0: not known) are a type. In hooks.
+uint32_t lifespan_type_of_threads(struct lifespan_thread *thread, uintptr_t start);
 // A pseudo type by name (tasks, tokens). In hooks.
 uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, uint32_t kind, const char *name, size_t length);
 // The image at [start, end) was unloaded, or came back: its metadata is not to be read, or is again. Gives the number of types that were seen there.

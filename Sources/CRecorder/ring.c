@@ -79,7 +79,7 @@ static void count_loss(struct lifespan_thread *thread, enum lifespan_loss loss) 
   atomic_fetch_add_explicit(counter, 1, memory_order_release);
 }
 
-static bool consumer_died(const struct lifespan_map *map) {
+bool lifespan_consumer_died(const struct lifespan_map *map) {
   const _Atomic uint32_t *word = (const _Atomic uint32_t *)map->consumer_mutex; // glibc's __lock is the first word
   return atomic_load_explicit(word, memory_order_relaxed) & OWNER_DIED || !atomic_load_explicit(&map->consumer_alive, memory_order_relaxed);
 }
@@ -102,7 +102,7 @@ static bool wait_for_room(struct lifespan_thread *thread, unsigned cells) {
     else wake_consumer(map);
     look_at_consumer(thread);
     room = (thread->cells || grow(thread)) && thread->head + cells <= thread->limit;
-    if (room || consumer_died(map)) break;
+    if (room || lifespan_consumer_died(map)) break;
     lifespan_raw_sleep(50000);
     uint64_t now = lifespan_monotonic_ns(), moved = atomic_load_explicit(&map->consumer_beat, memory_order_relaxed);
     if (moved != beat) {

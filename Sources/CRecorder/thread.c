@@ -60,13 +60,13 @@ static bool claim(uint32_t tid, uint32_t *slot) {
   return false;
 }
 
-static void write_born(struct lifespan_thread *thread, uint32_t tid) {
+static void write_seen(struct lifespan_thread *thread, uint32_t tid) {
   char name[16] = {0};
   lifespan_raw4(SYS_prctl, 16 /* PR_GET_NAME */, (long)name, 0, 0);
   size_t length = strnlen(name, sizeof name);
   struct lifespan_cell fixed[2] = {
     {lifespan_stamp(), lifespan_head_word(LIFESPAN_R_THREAD, 0, thread->number)},
-    {(uint64_t)tid << 32 | length, 1},
+    {(uint64_t)tid << 32 | length, LIFESPAN_THREAD_SEEN},
   };
   lifespan_ring_text(thread, fixed, 2, name, length, LIFESPAN_LOSS_OTHER);
 }
@@ -85,6 +85,7 @@ static struct lifespan_thread *attach(void) {
   thread->dead_beat = 0;
   thread->task = 0;
   thread->pending_mark = 0;
+  thread->counted = 0;
   thread->checks = lifespan_process.check_every;
   thread->walk.count = thread->walk.kept = 0;
   if (!lifespan_stack_bounds(&thread->walk.lo, &thread->walk.hi)) thread->walk.lo = thread->walk.hi = 0;
@@ -92,11 +93,26 @@ static struct lifespan_thread *attach(void) {
   thread->ring->thread_number = thread->number;
   lifespan_ring_bind(thread);
   lifespan_local.thread = thread;
-  write_born(thread, tid);
+  // Whoever names us from outside sets the name and then looks for us: one of the two sees the other.
+  atomic_store(&thread->self, (uintptr_t)__builtin_thread_pointer());
+  write_seen(thread, tid);
   return thread;
 }
 
-struct lifespan_thread *lifespan_enter_slow(void) {
+uint32_t lifespan_thread_number(uintptr_t self, uint32_t *tid) {
+  uint32_t used = atomic_load_explicit(&slots_in_use, memory_order_acquire), newest = 0;
+  for (uint32_t i = 0; i < used; i++) {
+    if (atomic_load(&thread_states[i].self) != self) continue;
+    // One that is gone without a word may have had the same stack: the newest number is the living one's.
+    uint32_t number = __atomic_load_n(&thread_states[i].number, __ATOMIC_RELAXED);
+    if (number <= newest) continue;
+    newest = number;
+    *tid = __atomic_load_n(&ring_at(i)->tid, __ATOMIC_RELAXED) & ~TAKEN_OVER;
+  }
+  return newest;
+}
+
+static struct lifespan_thread *enter(bool announced) {
   struct lifespan_local *local = &lifespan_local;
   if (local->inside) {
     if (local->thread && local->inside != LIFESPAN_NAMING) atomic_fetch_add_explicit(&local->thread->ring->suppressed, 1, memory_order_relaxed);
@@ -104,10 +120,17 @@ struct lifespan_thread *lifespan_enter_slow(void) {
   }
   local->inside = 1;
   __asm__ volatile("" ::: "memory");
-  struct lifespan_thread *thread = local->thread ? local->thread : attach();
+  struct lifespan_thread *thread = local->thread;
+  if (!thread) {
+    thread = attach();
+    if (thread && !announced) lifespan_thread_unannounced(thread);
+  }
   if (!thread) local->inside = 0;
   return thread;
 }
+
+struct lifespan_thread *lifespan_enter_slow(void) { return enter(false); }
+struct lifespan_thread *lifespan_thread_enter(void) { return lifespan_on() ? enter(true) : NULL; }
 
 void lifespan_leave_slow(struct lifespan_thread *thread) {
   thread->pending_mark = 0;

@@ -144,7 +144,8 @@ static bool write_record(struct lifespan_thread *thread, uint32_t id, const stru
     name = cut;
     length = 3900;
   }
-  bool counted = (lifespan_process.refcounts || type->flags & LIFESPAN_TYPE_TRACKED) && type->kind != LIFESPAN_KIND_TOKEN;
+  bool counted = (lifespan_process.refcounts || type->flags & LIFESPAN_TYPE_TRACKED) && type->kind != LIFESPAN_KIND_TOKEN &&
+                 type->kind != LIFESPAN_KIND_THREAD;
   struct lifespan_cell fixed[3] = {
     {(uint64_t)type->metadata, lifespan_head_word(LIFESPAN_R_TYPE, 0, id)},
     {(uint64_t)type->superclass << 32 | type->kind, (uint64_t)type->instance_size << 32 | (uint32_t)length},
@@ -280,6 +281,20 @@ struct lifespan_type lifespan_type_known(const void *metadata) {
   uint64_t value = find((uint64_t)metadata);
   if (value & KEYED_BY_CALLER) return (struct lifespan_type){UINT32_MAX, 0}; // recorded or not: the caller is not known here
   return unpack(value);
+}
+
+// Told apart and named by what they run, as closures are by what makes them.
+uint32_t lifespan_type_of_threads(struct lifespan_thread *thread, uintptr_t start) {
+  if (!start) return lifespan_type_named(thread, (const void *)1, LIFESPAN_KIND_THREAD, "thread", 6);
+  uint64_t key = closure_key((const void *)1, start), value = find(key);
+  if (value) return unpack(value).id;
+  struct description type = {.metadata = (const void *)start, .kind = LIFESPAN_KIND_THREAD, .caller = start + 1};
+  uint32_t id = publish(thread, &type, "", 0);
+  if (!id) return 0;
+  bool left_out = lifespan_process.scope == LIFESPAN_SCOPE_TRACKED || !allowed(thread, "thread", 6);
+  value = id | NAMED | (left_out ? IGNORED : 0);
+  insert(key, value);
+  return unpack(value).id;
 }
 
 uint32_t lifespan_type_named(struct lifespan_thread *thread, const void *key, uint32_t kind, const char *name, size_t length) {

@@ -53,7 +53,8 @@ public final class Analysis {
   private let asOf: TraceTime?
   private var counted: TraceInformation?
 
-  /// `laterMarks` split generations as if they had been set; `naming` decides what becomes a row; `asOf`: what time it is in a recording that still runs, to which its objects' ages count.
+  /// `laterMarks` split generations as if they had been set; `naming` decides what becomes a row; `asOf`: what time it is
+  /// in a recording that still runs, to which its objects' ages count.
   public init(
     _ trace: Trace, laterMarks: [LaterMark] = [], asOf: TraceTime? = nil,
     naming: RowNaming = RowNaming()

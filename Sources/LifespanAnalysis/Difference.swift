@@ -80,17 +80,22 @@ public struct Difference: Sendable, Codable, Equatable {
   public var to: Moment
   /// Types with any change or survivor; most net new bytes (new − dead) first, then name.
   public var rows: [Row]
-  /// The sum, without tokens unless only tokens were asked for: they are no memory of the heap.
+  /// The sum, without tokens and threads unless nothing else was asked for: they are no memory of the heap.
   public var total: Change
   /// The sum of the tokens; nil where there is none, or where `total` is it.
   public var tokens: Change?
+  /// The sum of the threads, likewise.
+  public var threads: Change?
 
   /// Memberwise.
-  public init(from: Moment, to: Moment, rows: [Row], total: Change, tokens: Change? = nil) {
+  public init(
+    from: Moment, to: Moment, rows: [Row], total: Change, tokens: Change? = nil, threads: Change? = nil
+  ) {
     self.from = from
     self.to = to
     self.rows = rows
     self.total = total
     self.tokens = tokens
+    self.threads = threads
   }
 }

@@ -91,12 +91,15 @@ private final class DifferenceCollector: Collector<Difference> {
     var rows: [Difference.Row] = []
     var total = Difference.Change()
     var tokens: Difference.Change?
+    var threads: Difference.Change?
     for (row, change) in changes.enumerated() where selected[row] && change != Difference.Change() {
       let type = analysis.catalog.rows[row]
       if summed[row] {
         total += change
-      } else {
+      } else if type.kind == .token {
         tokens = (tokens ?? Difference.Change()) + change
+      } else {
+        threads = (threads ?? Difference.Change()) + change
       }
       rows.append(Difference.Row(type: type, change: change))
     }
@@ -105,7 +108,8 @@ private final class DifferenceCollector: Collector<Difference> {
       let right = (one.change.net, other.type.name, other.type.id)
       return left < right
     }
-    return Difference(from: question.from, to: question.to, rows: rows, total: total, tokens: tokens)
+    return Difference(
+      from: question.from, to: question.to, rows: rows, total: total, tokens: tokens, threads: threads)
   }
 }
 

@@ -65,6 +65,8 @@ public struct Generations: Sendable, Codable, Equatable {
     /// Its tokens, which are no memory of the heap and in no other sum here. Nil where there is none, and where only tokens
     /// were asked for: the sums are then of them.
     public var tokens: Tally?
+    /// Its threads, likewise.
+    public var threads: Tally?
     /// Its objects that live, and its tokens that do.
     public var survivors: Int { persistentCount &+ (tokens?.persistentCount ?? 0) }
     /// By type, those that the lifespan filter leaves; largest persistent bytes first, then count, then transients, then
@@ -75,11 +77,12 @@ public struct Generations: Sendable, Codable, Equatable {
     public init(
       generation: Generation, name: String, time: TraceTime, growthBytes: ByteCount, persistentCount: Int,
       transientCount: Int = 0, transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero,
-      tokens: Tally? = nil, rows: [Row]
+      tokens: Tally? = nil, threads: Tally? = nil, rows: [Row]
     ) {
       self.keptCount = keptCount
       self.keptBytes = keptBytes
       self.tokens = tokens
+      self.threads = threads
       self.generation = generation
       self.name = name
       self.time = time

@@ -44,7 +44,7 @@ private final class GenerationsCollector: Collector<Generations> {
   private let question: GenerationsQuestion
   private let marks: [Timeline.Cut]
   private let lives: LifeTracker
-  private let sumsTokens: Bool
+  private let sumsAll: Bool
   private var tallies: [Key: Tally] = [:]
 
   init(_ question: GenerationsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool]) {
@@ -56,7 +56,7 @@ private final class GenerationsCollector: Collector<Generations> {
     self.selected = selected
     marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
     lives = LifeTracker(analysis.trace.sites)
-    sumsTokens = analysis.catalog.isOfTokens(selected, question.types)
+    sumsAll = analysis.catalog.isOfNoHeap(selected, question.types)
     var columns = LifeTracker.columns.union(window.columns).union(analysis.timeline.columns)
     if question.atMark { columns.insert(.times) }
     super.init(columns)
@@ -139,16 +139,20 @@ private final class GenerationsCollector: Collector<Generations> {
     }
     var sum = Tally()
     var tokens: Tally?
+    var threads: Tally?
     for row in rows {
-      if sumsTokens || row.type.kind != .token {
+      if sumsAll || row.type.kind.isOnHeap {
         sum += row.tally
-      } else {
+      } else if row.type.kind == .token {
         tokens = (tokens ?? Tally()) + row.tally
+      } else {
+        threads = (threads ?? Tally()) + row.tally
       }
     }
     return Generations.Growth(
       generation: Generation(number), name: name, time: time, growthBytes: sum.persistentBytes,
       persistentCount: sum.persistentCount, transientCount: sum.transientCount, transientBytes: sum.transientBytes,
-      keptCount: sum.keptCount, keptBytes: sum.keptBytes, tokens: tokens, rows: sorted)
+      keptCount: sum.keptCount, keptBytes: sum.keptBytes, tokens: tokens, threads: threads,
+      rows: sorted)
   }
 }

@@ -81,9 +81,12 @@ struct RecordMaker: Sendable {
     let born = header.time(Ticks(life.born))
     let died = life.state == ObjectTracker.State.living ? nil : header.time(Ticks(life.died))
     let state = Self.state(life.state)
+    let type = types[rowOfSite[Int(life.site)]]
+    // A thread's is a number of the recorder's, and says nothing.
+    let hasAddress = life.address != 0 && type.kind != .thread
     return ObjectRecord(
-      serial: SerialNumber(life.serial), address: life.address == 0 ? nil : ObjectAddress(life.address),
-      type: types[rowOfSite[Int(life.site)]], size: ByteCount(life.size), born: born, died: died,
+      serial: SerialNumber(life.serial), address: hasAddress ? ObjectAddress(life.address) : nil, type: type,
+      size: ByteCount(life.size), born: born, died: died,
       freed: state == .freed || state == .endNotSeen ? header.time(Ticks(life.freed)) : nil,
       age: (died ?? end).rawValue &- born.rawValue, thread: ThreadID(life.thread),
       task: life.task == 0 ? nil : TaskID(life.task), stack: StackID(life.stack),

@@ -1,11 +1,11 @@
 // The rows that types fall into, and which row a birth site belongs to. Made once by Analysis, used by every question.
 import LifespanTrace
 
-/// What a closure is called.
-public struct ClosureName: Sendable, Hashable {
-  /// `closure in FUNCTION`.
+/// The function that names what has no name: it makes a closure, a thread runs it.
+public struct FunctionName: Sendable, Hashable {
+  /// Its name.
   public var name: String
-  /// The module of the function that makes it.
+  /// Its module.
   public var module: String
 
   /// Memberwise.
@@ -13,18 +13,25 @@ public struct ClosureName: Sendable, Hashable {
     self.name = name
     self.module = module
   }
+
+  /// What is called after it: `closure in FUNCTION`, `thread in FUNCTION`.
+  func row(of type: TypeRecord) -> FunctionName {
+    // A context of one value may be a box: which of the two, nothing at run time tells.
+    FunctionName(name: (type.mayBeBox ? "box or " : "") + "\(type.kind) in " + name, module: module)
+  }
 }
 
 /// How types become rows where the trace alone can't tell: a report knows symbols, this layer does not.
 public struct RowNaming {
-  /// Names a closure by a return address in the function that makes it; closures of one name and module are then one row.
-  public var closure: ((ReturnAddress) -> ClosureName?)?
+  /// The function that a return address lies in: it makes a closure, or a thread runs it. Closures, or threads, of one
+  /// name and module are then one row.
+  public var function: ((ReturnAddress) -> FunctionName?)?
   /// Blocks of malloc by who allocates them instead of by their size: the library or program that a stack belongs to.
   public var blockOwner: ((StackID) -> String)?
 
   /// Memberwise.
-  public init(closure: ((ReturnAddress) -> ClosureName?)? = nil, blockOwner: ((StackID) -> String)? = nil) {
-    self.closure = closure
+  public init(function: ((ReturnAddress) -> FunctionName?)? = nil, blockOwner: ((StackID) -> String)? = nil) {
+    self.function = function
     self.blockOwner = blockOwner
   }
 }
@@ -49,10 +56,7 @@ public struct TypeCatalog: Sendable {
     for record in trace.types {
       let isUnnamed = record.name.isEmpty
       let caller = isUnnamed ? record.caller : nil
-      // A context of one value may be a box: which of the two, nothing at run time tells.
-      let given = caller.flatMap { naming.closure?($0) }.map { closure in
-        record.mayBeBox ? ClosureName(name: "box or \(closure.name)", module: closure.module) : closure
-      }
+      let given = caller.flatMap { naming.function?($0) }.map { $0.row(of: record) }
       let key = Key(
         kind: record.kind, name: given?.name ?? record.name, module: given?.module ?? "",
         caller: given == nil ? caller : nil)
@@ -136,15 +140,15 @@ public struct TypeCatalog: Sendable {
     return rowOfSite.map { selected[$0] || (isAny && rows[$0].kind == .malloc) }
   }
 
-  /// Which of the selected rows the sums are of. Tokens are values and no memory of the heap: they are summed up only
+  /// Which of the selected rows the sums are of. Tokens and threads are no memory of the heap: they are summed up only
   /// where nothing else was asked for.
   func summed(_ selected: [Bool], _ filter: TypeFilter) -> [Bool] {
-    if isOfTokens(selected, filter) { return selected }
-    return rows.indices.map { selected[$0] && rows[$0].kind != .token }
+    if isOfNoHeap(selected, filter) { return selected }
+    return rows.indices.map { selected[$0] && rows[$0].kind.isOnHeap }
   }
 
-  /// Whether the filter asks for tokens and nothing else.
-  func isOfTokens(_ selected: [Bool], _ filter: TypeFilter) -> Bool {
-    filter != TypeFilter() && rows.indices.allSatisfy { !selected[$0] || rows[$0].kind == .token }
+  /// Whether the filter asks for tokens or threads and nothing else.
+  func isOfNoHeap(_ selected: [Bool], _ filter: TypeFilter) -> Bool {
+    filter != TypeFilter() && rows.indices.allSatisfy { !selected[$0] || !rows[$0].kind.isOnHeap }
   }
 }

@@ -34,10 +34,14 @@ public struct ChunkKind: TraceIdentifier {
   public static let recording = ChunkKind(UInt8(LIFESPAN_CHUNK_RECORDING.rawValue))
   /// The end's counters.
   public static let end = ChunkKind(UInt8(LIFESPAN_CHUNK_END.rawValue))
+  /// Resident memory against what lives.
+  public static let samples = ChunkKind(UInt8(LIFESPAN_CHUNK_SAMPLES.rawValue))
+  /// Who made the threads.
+  public static let threadOrigins = ChunkKind(UInt8(LIFESPAN_CHUNK_THREAD_ORIGINS.rawValue))
 
   private static let names = [
     "0", "INFO", "IMAGES", "STACKS", "TYPES", "THREADS", "SITES", "EVENTS", "MARKS", "GAPS", "TASKS", "TOTALS",
-    "RECORDING", "END",
+    "RECORDING", "END", "SAMPLES", "THREAD_ORIGINS",
   ]
   /// Whether this version reads it.
   public var isKnown: Bool { (1..<ChunkKind.names.count).contains(Int(rawValue)) }

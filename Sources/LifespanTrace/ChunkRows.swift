@@ -27,6 +27,10 @@ public enum ChunkRows: Sendable, Hashable {
   case recording([RecordingRecord])
   /// END.
   case end([EndRecord])
+  /// SAMPLES.
+  case samples([SampleRecord])
+  /// THREAD_ORIGINS.
+  case threadOrigins([ThreadOriginRecord])
 
   /// The kind of chunk that holds them.
   public var kind: ChunkKind {
@@ -43,6 +47,8 @@ public enum ChunkRows: Sendable, Hashable {
     case .totals: .totals
     case .recording: .recording
     case .end: .end
+    case .samples: .samples
+    case .threadOrigins: .threadOrigins
     }
   }
 
@@ -61,6 +67,8 @@ public enum ChunkRows: Sendable, Hashable {
     case .totals: self = .totals(try ChunkRows.decode(payload))
     case .recording: self = .recording(try ChunkRows.decode(payload))
     case .end: self = .end(try ChunkRows.decode(payload))
+    case .samples: self = .samples(try ChunkRows.decode(payload))
+    case .threadOrigins: self = .threadOrigins(try ChunkRows.decode(payload))
     default: return nil
     }
   }
@@ -96,6 +104,8 @@ public enum ChunkRows: Sendable, Hashable {
     case .totals(let rows): ChunkRows.encode(rows)
     case .recording(let rows): ChunkRows.encode(rows)
     case .end(let rows): ChunkRows.encode(rows)
+    case .samples(let rows): ChunkRows.encode(rows)
+    case .threadOrigins(let rows): ChunkRows.encode(rows)
     }
   }
 

@@ -34,8 +34,10 @@ public struct ObjectKind: TraceIdentifier {
   public var hasReferenceCount: Bool { ![.thread, .malloc, .vm, .token].contains(self) }
   /// Whether they are objects of the Swift runtime.
   public var isSwiftObject: Bool { hasReferenceCount }
+  /// Whether they are memory of the heap: a token is a value, and a thread's stack is address space of its own.
+  public var isOnHeap: Bool { self != .token && self != .thread }
   /// Kinds that a recording holds only where it was asked for them.
-  public static let optional: [ObjectKind] = [.thread, .malloc, .vm]
+  public static let optional: [ObjectKind] = [.malloc, .vm]
 
   private static let names = [
     "unknown", "class", "closure", "box", "array", "dictionary", "set", "task", "thread", "malloc", "vm", "token",

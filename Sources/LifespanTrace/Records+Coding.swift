@@ -90,24 +90,6 @@ extension TypeRecord: ChunkRow {
   }
 }
 
-extension ThreadRecord: ChunkRow {
-  static var chunkKind: ChunkKind { .threads }
-  init(from reader: inout ByteReader, previous: ThreadRecord?) throws(Malformed) {
-    thread = ThreadID(try reader.number(UInt32.self, "thread number"))
-    tid = try reader.number(UInt32.self, "tid")
-    op = try reader.number(UInt8.self, "thread op")
-    time = Ticks(try reader.zigzag())
-    name = try reader.string()
-  }
-  func write(to writer: inout ByteWriter, previous: ThreadRecord?) {
-    writer.varint(thread.rawValue)
-    writer.varint(tid)
-    writer.varint(op)
-    writer.zigzag(time.rawValue)
-    writer.string(name)
-  }
-}
-
 extension SiteRecord: ChunkRow {
   static var chunkKind: ChunkKind { .sites }
   init(from reader: inout ByteReader, previous: SiteRecord?) throws(Malformed) {

@@ -131,28 +131,6 @@ public struct TypeRecord: Sendable, Codable, Hashable {
   public var mayBeBox: Bool { flags & 4 != 0 }
 }
 
-/// A row of a THREADS chunk: a thread was first seen or renamed.
-public struct ThreadRecord: Sendable, Codable, Hashable {
-  /// Its number.
-  public var thread: ThreadID
-  /// The kernel's id.
-  public var tid: UInt32
-  /// 1 first seen, 2 renamed.
-  public var op: UInt8
-  /// When.
-  public var time: Ticks
-  /// Its name then.
-  public var name: String
-  /// Memberwise.
-  public init(thread: ThreadID, tid: UInt32, op: UInt8 = 1, time: Ticks = Ticks(0), name: String) {
-    self.thread = thread
-    self.tid = tid
-    self.op = op
-    self.time = time
-    self.name = name
-  }
-}
-
 /// A row of a SITES chunk: what, where and how large births are.
 public struct SiteRecord: Sendable, Codable, Hashable {
   /// The type.

@@ -20,8 +20,12 @@ public final class Trace {
   public private(set) var stacks = StackTable()
   /// Types in the order of the file.
   public private(set) var types: [TypeRecord] = []
-  /// Threads as they were seen and renamed, in the order of the file.
+  /// Threads as they were seen, renamed and gone, in the order of the file.
   public private(set) var threads: [ThreadRecord] = []
+  /// Who made the threads.
+  public private(set) var threadOrigins: [ThreadOriginRecord] = []
+  /// Resident memory against what lives, oldest first.
+  public private(set) var samples: [SampleRecord] = []
   /// Birth sites by number.
   public private(set) var sites: [SiteRecord] = []
   /// Marks, by the generation that they close.
@@ -99,6 +103,8 @@ public final class Trace {
     case .totals(let rows): totals += rows
     case .recording(let rows): recording += rows
     case .end(let rows): end = (end ?? [:]).merging(rows.map { ($0.key, $0.value) }) { $1 }
+    case .samples(let rows): samples += rows
+    case .threadOrigins(let rows): threadOrigins += rows
     }
   }
 

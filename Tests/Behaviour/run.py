@@ -13,7 +13,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
-MODULES = "exactness unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer linked_door scripts containers"
+MODULES = ("exactness unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer"
+           " linked_door scripts threads resident containers")
 for module in MODULES.split():
     importlib.import_module(module)
 

@@ -202,6 +202,40 @@ bool fake_thread(struct fake_map *fake, uint32_t ring, uint32_t number, uint32_t
   return put_text(fake, ring, cells, 2, name);
 }
 
+bool fake_thread_op(struct fake_map *fake, uint32_t ring, int64_t stamp, uint32_t number, uint32_t tid, uint32_t op,
+                    const char *name) {
+  struct lifespan_cell cells[256] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_THREAD, 0, number)},
+                                     {(uint64_t)tid << 32 | strlen(name), op}};
+  return put_text(fake, ring, cells, 2, name);
+}
+
+bool fake_thread_origin(struct fake_map *fake, uint32_t ring, int64_t stamp, uint32_t number, uint32_t creator,
+                        uint32_t stack, uint64_t start, uint64_t stack_bytes) {
+  struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_THREAD_ORIGIN, 3, number)},
+                                  {(uint64_t)creator << 32 | stack, start},
+                                  {stack_bytes, 0}};
+  return fake_cells(fake, ring, cells, 3);
+}
+
+void fake_want_sample(struct fake_map *fake) { atomic_fetch_add(&fake->map->sample_wanted, 1); }
+bool fake_sample_done(const struct fake_map *fake) {
+  return atomic_load(&fake->map->sample_done) == atomic_load(&fake->map->sample_wanted);
+}
+
+uint64_t fake_beat(const struct fake_map *fake) { return atomic_load(&fake->map->consumer_beat); }
+
+uint64_t fake_pages(size_t bytes, size_t touched) {
+  // A granule of the drain is 64 KiB: the pages begin with one.
+  uint8_t *pages = mmap(NULL, bytes + 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) abort();
+  madvise(pages, bytes + 65536, MADV_NOHUGEPAGE);
+  pages += -(uintptr_t)pages & 65535;
+  for (size_t i = 0; i < touched; i += 4096) pages[i] = 1;
+  return (uintptr_t)pages;
+}
+
+void fake_pages_free(uint64_t address, size_t bytes) { munmap((void *)(uintptr_t)address, bytes); }
+
 void fake_lose(struct fake_map *fake, uint32_t ring, uint64_t births, uint64_t deaths, uint64_t others, int64_t from,
                int64_t to) {
   struct lifespan_ring *shared = shared_ring(fake, ring);
@@ -230,6 +264,8 @@ bool fake_switch_done(const struct fake_map *fake, uint32_t ring) {
 bool fake_claimed(const struct fake_map *fake, uint32_t ring) {
   return atomic_load(&shared_ring(fake, ring)->state) == LIFESPAN_RING_CLAIMED;
 }
+
+void fake_set_pid(struct fake_map *fake, uint32_t pid) { fake->map->pid = pid; }
 
 void fake_owner(struct fake_map *fake, uint32_t ring, uint32_t tid) {
   atomic_store(&shared_ring(fake, ring)->state, LIFESPAN_RING_CLAIMED);

@@ -13,10 +13,10 @@ static uint64_t random_next(uint64_t *state) {
 
 // A record that could be one, over few addresses, types and nodes. Returns its cells.
 static size_t plausible_record(const struct fake_map *fake, uint64_t *state, struct lifespan_cell cells[8]) {
-  static const uint8_t kinds[] = {1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 9, 10, 11, 12, 13, 64, 65, 66, 67};
+  static const uint8_t kinds[] = {1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 9, 10, 11, 12, 13, 64, 65, 66, 67, 68};
   static const uint8_t lengths[] = {0, 2, 1, 1, 1, 2, 2, 1, 1, 2, 1, 2, 2, 1};
   uint64_t r = random_next(state), kind = kinds[r % sizeof(kinds)];
-  size_t count = kind < 64 ? lengths[kind] : kind == 64 ? 2 : kind == 65 ? 4 : kind == 66 ? 4 : 3;
+  size_t count = kind < 64 ? lengths[kind] : kind == 64 ? 2 : kind == 65 ? 4 : kind == 66 ? 4 : 3; // threads and their origins
   for (size_t i = 0; i < count; i++) cells[i] = (struct lifespan_cell){0, 0};
   cells[0].a = kind < 64 ? fake->map->start_stamp + (r >> 8) % 60000 : r >> 40;
   cells[0].b = lifespan_head_word((unsigned)kind, (unsigned)count,
@@ -30,7 +30,7 @@ static size_t plausible_record(const struct fake_map *fake, uint64_t *state, str
   if (kind == 64) cells[1].a = (r >> 32) % 50;
   if (kind == 65) cells[1] = (struct lifespan_cell){1 + (r >> 32) % 11, 16ull << 32 | (r >> 50) % 17};
   if (kind == 66) cells[2] = (struct lifespan_cell){1ull << 32 | 8ull << 16 | 8, 1};
-  if (kind == 67) cells[1] = (struct lifespan_cell){7ull << 32 | 12, 1 + (r >> 40) % 2};
+  if (kind == 67) cells[1] = (struct lifespan_cell){7ull << 32 | 12, 1 + (r >> 40) % 3};
   return count;
 }
 

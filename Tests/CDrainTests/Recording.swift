@@ -31,7 +31,7 @@ final class Recording {
 
   init(
     rings: UInt32 = 1, log2: UInt32 = 12, history: UInt32 = 0, sink: Bool = true, file: Bool = false,
-    unit: UInt32 = 1, threadCheck: Bool = false
+    unit: UInt32 = 1, threadCheck: Bool = false, samples: Bool = false
   ) throws {
     fake = try XCTUnwrap(fake_create(rings, log2, file))
     var options = lifespan_drain_options()
@@ -42,6 +42,7 @@ final class Recording {
     options.ticks_per_unit = unit
     options.history_events = history
     options.process_tid_check = threadCheck ? 1 : 0
+    options.sample_pid = samples ? UInt32(getpid()) : 0
     drain = try XCTUnwrap(lifespan_drain_create(&options))
   }
 

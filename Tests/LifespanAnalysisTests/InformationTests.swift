@@ -135,9 +135,8 @@ import Testing
     let plain = try builder.analysis().answer(StatisticsQuestion()).rows
     #expect(plain.map(\.type.caller) == [0x1010, 0x1018, 0x2020].map { ReturnAddress($0) })
     #expect(plain.map(\.tally.persistentCount) == [2, 1, 1])
-    let named = Analysis(try builder.trace()) {
-      $0.rawValue < 0x2000 ? ClosureName(name: "closure in App.run()", module: "App") : nil
-    }
+    let naming = RowNaming(function: { $0.rawValue < 0x2000 ? FunctionName(name: "App.run()", module: "App") : nil })
+    let named = Analysis(try builder.trace(), naming: naming)
     let rows = try named.answer(StatisticsQuestion()).rows
     #expect(rows.map(\.type.name) == ["closure in App.run()", ""])
     #expect(rows.map(\.tally.persistentCount) == [3, 1])

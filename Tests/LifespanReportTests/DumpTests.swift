@@ -9,7 +9,7 @@ final class DumpTests: XCTestCase {
     var text = ""
     try TraceDump(SampleTrace.everything().trace()).write { text += $0 }
     assertGolden(text, "dump.txt")
-    for kind in 1...13 { XCTAssertTrue(text.contains(" \(ChunkKind(UInt8(kind))), "), "chunk kind \(kind)") }
+    for kind in 1...15 { XCTAssertTrue(text.contains(" \(ChunkKind(UInt8(kind))), "), "chunk kind \(kind)") }
   }
 
   func testTheDocumentHoldsEveryRecordOnALineOfItsOwn() throws {
@@ -19,6 +19,8 @@ final class DumpTests: XCTestCase {
     let records = text.split(separator: "\n").filter { $0.hasPrefix("  {\"record\":") }
     for kind in [
       "chunk", "info", "image", "stack", "type", "thread", "site", "mark", "gap", "task", "total", "recording", "end",
+      "sample",
+      "thread_origin",
     ] { XCTAssertTrue(records.contains { $0.hasPrefix("  {\"record\":\"\(kind)\"") }, kind) }
     XCTAssertEqual(records.filter { $0.contains("\"record\":\"event\"") }.count, 14)
   }

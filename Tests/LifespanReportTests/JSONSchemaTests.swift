@@ -9,8 +9,10 @@ final class JSONSchemaTests: XCTestCase {
     let page = tests.appendingPathComponent("../../Sources/LifespanReport/LifespanReport.docc/JSON.md")
     let schemas = try JSONSchema.all(inMarkdown: String(contentsOf: page, encoding: .utf8))
     let goldens = [
-      "stats": ["stats", "stats-empty", "stats-incomplete"], "generations": ["generations", "generation-objects"],
+      "stats": ["stats", "stats-empty", "stats-incomplete", "stats-resident"],
+      "generations": ["generations", "generation-objects"],
       "diff": ["diff"], "objects": ["objects"], "history": ["history"], "dump": ["dump", "dump-cut"],
+      "threads": ["threads"],
     ]
     let ofNow = ["list": [["list", "--json"]], "doctor": [["doctor", "--json"], ["doctor", "--json", "ls"]]]
     // They need a recording that runs: SessionTests holds their documents against the page.

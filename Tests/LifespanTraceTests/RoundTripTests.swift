@@ -10,7 +10,7 @@ import Testing
     #expect(contents.parts == Sample.rows + [Sample.end])
     #expect(contents.events == Sample.events.flatMap { $0 })
     #expect(contents.ending.reason == .whole)
-    #expect(Set(contents.parts.map(\.kind) + [.events]) == Set((1...13).map { ChunkKind(UInt8($0)) }))
+    #expect(Set(contents.parts.map(\.kind) + [.events]) == Set((1...15).map { ChunkKind(UInt8($0)) }))
   }
 
   @Test func theHeaderComesBackAsWritten() throws {

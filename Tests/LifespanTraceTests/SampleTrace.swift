@@ -33,7 +33,8 @@ enum Sample {
     ]),
     .threads([
       ThreadRecord(thread: .main, tid: 7, name: "main"),
-      ThreadRecord(thread: .main, tid: 7, op: 2, time: Ticks(-5), name: "renamed"),
+      ThreadRecord(thread: .main, tid: 7, op: .renamed, time: Ticks(-5), name: "renamed"),
+      ThreadRecord(thread: .main, tid: 7, op: .ended, time: Ticks(8), name: ""),
     ]),
     .sites([
       SiteRecord(type: TypeID(1), stack: StackID(3), size: ByteCount(32)),
@@ -44,6 +45,18 @@ enum Sample {
     .tasks([TaskRecord(id: TaskID(5), parent: TaskID(4))]),
     .totals([TotalRecord(type: TypeID(1), generation: Generation(0), births: 10, bytes: 320)]),
     .recording([RecordingRecord(time: Ticks(3), goesOn: false), RecordingRecord(time: Ticks(4), goesOn: true)]),
+    .samples([
+      SampleRecord(
+        time: Ticks(-3), flags: 5, resident: ByteCount(900), anonymous: ByteCount(800), swapped: ByteCount(70),
+        heapResident: ByteCount(600), heapSwapped: ByteCount(50), livingCount: 4, livingBytes: ByteCount(300),
+        livingFootprint: ByteCount(384)),
+      SampleRecord(time: Ticks(5)),
+    ]),
+    .threadOrigins([
+      ThreadOriginRecord(
+        thread: ThreadID(2), creator: .main, stack: StackID(3), start: 0x5000, time: Ticks(-2), stackBytes: 65_536),
+      ThreadOriginRecord(thread: ThreadID(3)),
+    ]),
   ]
 
   static let end = ChunkRows.end([EndRecord(key: "events", value: 17), EndRecord(key: "clean", value: 1)])

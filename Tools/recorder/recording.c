@@ -94,6 +94,7 @@ static struct lifespan_drain *make_drain(struct recording *self, const struct re
     .history_events = HISTORY_EVENTS, // asked for by Allocations.history in a program that links the library
     // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
     .process_tid_check = shares_pids,
+    .sample_pid = (uint32_t)self->pid,
   };
   return lifespan_drain_create(&wanted);
 }

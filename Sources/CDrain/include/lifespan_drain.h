@@ -33,6 +33,7 @@ struct lifespan_drain_options {
   uint32_t history_events;        // newest events kept for history and save; 0 none
   struct lifespan_drain *inherits; // of lifespan_drain_take_fork, taken over whatever happens; NULL: none
   uint32_t process_tid_check;     // 1: threads are looked up (tgkill) in the mapping's pid, so that rings of dead ones are taken back
+  uint32_t sample_pid;            // the program's process as we call it, whose memory is looked at now and then; 0: it is not
 };
 
 // NULL: no memory, or the mapping's ABI is another (errno says which: ENOMEM, EPROTO).

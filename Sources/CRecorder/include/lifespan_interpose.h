@@ -56,6 +56,22 @@ void lifespan_record_moved(uint32_t recorded, const void *from, const void *to, 
 // What is born before the recorder's start is kept in a small table, until it starts (it is recorded then) or it is known that nothing is recorded here.
 void lifespan_record_no_early_blocks(void);
 
+// ---- Threads (thread_life.c) ----
+// What a new thread is told by the one that makes it. Filled and read by the recorder.
+struct lifespan_thread_note {
+  uint64_t stamp;
+  uint64_t start; // its start routine
+  uint32_t creator, stack;
+};
+// pthread_create, before it, with the caller's registers. False: nothing is recorded here, and the thread needs no note.
+bool lifespan_thread_creating(struct lifespan_thread_note *note, uintptr_t start, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+// In the new thread, before its start routine.
+void lifespan_thread_began(const struct lifespan_thread_note *note);
+// In a thread whose start routine has ended in whatever way. What it frees afterwards is still recorded.
+void lifespan_thread_ended(void);
+// A thread (a pthread_t) has a new name. Zero terminated.
+void lifespan_thread_renamed(uintptr_t self, const char *name);
+
 // malloc and free of an allocator that is linked into a static executable, NULL: none. After lifespan_recorder_runtime.
 void *lifespan_executable_malloc(void);
 void *lifespan_executable_free(void);

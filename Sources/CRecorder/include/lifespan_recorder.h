@@ -56,6 +56,9 @@ void lifespan_recorder_token_died(uint64_t token);
 // A mark with its exact stamp (0: nothing recorded). Any thread, also signal handlers.
 uint64_t lifespan_recorder_mark(const char *name, size_t length);
 
+// The program ends by itself: the recording command gets a moment, 100 ms at most, to look at its memory. Outside hooks.
+void lifespan_recorder_leaving(void);
+
 // Looks for images that came or went. Outside hooks.
 void lifespan_recorder_refresh_images(void);
 

@@ -66,7 +66,16 @@ enum lifespan_record_kind {
                                 //                             x.a = caller pc (closures, else 0), x.b = type flags, x… = name
   LIFESPAN_R_IMAGE = 66,        //  n     load bias  image id  x.a = start, x.b = end (exclusive), x.a = epoch:32 high | build id length:16 | path length:16, x.b = op (1 loaded, 0 unloaded),
                                 //                             x… = build id bytes then path bytes, zero padded
-  LIFESPAN_R_THREAD = 67,       //  n     stamp      thread number   x.a = tid:32 high | name length:32 low, x.b = op (1 first seen, 2 renamed), x… = name
+  LIFESPAN_R_THREAD = 67,       //  n     stamp      thread number   x.a = tid:32 high | name length:32 low, x.b = enum lifespan_thread_op, x… = name (ended: empty where it was as before)
+  LIFESPAN_R_THREAD_ORIGIN = 68, // 3   stamp      thread number   x.a = creator's thread number:32 high (0 unknown) | stack of the creation:32 low, x.b = start routine,
+                                //                             x.a = bytes reserved for its stack (0 unknown), x.b = 0; word a: when it was created
+};
+
+enum lifespan_thread_op {
+  LIFESPAN_THREAD_SEEN = 1,
+  LIFESPAN_THREAD_RENAMED = 2,
+  LIFESPAN_THREAD_ENDED = 3, // its start routine has returned, or it exited or was cancelled: exact
+  LIFESPAN_THREAD_GONE = 4,  // never in a ring: the consumer has found that there is no such thread any more, a moment later
 };
 
 // Why a stack ends (label of its root-most node).
@@ -116,6 +125,8 @@ enum lifespan_refcount_flavour {
 
 // Addresses with this bit belong to no memory: Allocations.Token numbers.
 #define LIFESPAN_TOKEN_ADDRESS (1ull << 47)
+// Threads: this and the thread's number. The address of its stack would be another's as soon as it has ended.
+#define LIFESPAN_THREAD_ADDRESS (3ull << 46)
 
 // ---- Ring --------------------------------------------------------------------------------------------------------
 // Single producer (one thread at a time), single consumer (the drain). head and tail count cells for ever; cell i lies
@@ -222,6 +233,9 @@ struct lifespan_map {
   _Atomic uint64_t consumer_beat;
   _Atomic uint32_t consumer_wake;   // futex word: a producer with a full ring adds 1 and wakes
   _Atomic uint32_t consumer_alive;  // 1 while a consumer is attached, 0 when it has said goodbye
+  // a program that ends lets its memory be looked at: it adds 1, wakes the consumer and waits a moment until `done` is the same
+  _Atomic uint32_t sample_wanted;
+  _Atomic uint32_t sample_done;
   // counters by the recorder
   _Atomic uint64_t stacks_full;     // stacks not stored: table full
   _Atomic uint64_t stacks_checked;  // against libunwind

@@ -28,7 +28,14 @@ enum lifespan_chunk_kind {
   LIFESPAN_CHUNK_TOTALS = 11,
   LIFESPAN_CHUNK_RECORDING = 12,
   LIFESPAN_CHUNK_END = 13,
+  LIFESPAN_CHUNK_SAMPLES = 14,
+  LIFESPAN_CHUNK_THREAD_ORIGINS = 15,
 };
+// Flags of a SAMPLES row.
+#define LIFESPAN_SAMPLE_MARK 1u // taken at a mark
+#define LIFESPAN_SAMPLE_END 2u  // taken when the program ended by itself
+#define LIFESPAN_SAMPLE_HEAP 4u // the heap's pages were counted
+#define LIFESPAN_CHUNK_KINDS 16u // the highest + 1
 enum lifespan_codec { LIFESPAN_CODEC_NONE = 0, LIFESPAN_CODEC_ZSTD = 1 };
 #define LIFESPAN_CHUNK_MUST_UNDERSTAND 1u // flag
 

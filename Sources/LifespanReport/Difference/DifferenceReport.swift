@@ -71,6 +71,9 @@ public struct DifferenceReport {
     if let tokens = difference.tokens {
       grid.summary.append(cells(tokens, "", "", SummaryWord.tokens))
     }
+    if let threads = difference.threads {
+      grid.summary.append(cells(threads, "", "", SummaryWord.threads))
+    }
     grid.rows = difference.rows.map { row in
       cells(row.change, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))
     }

@@ -63,8 +63,30 @@ enum DumpJSON {
     record(
       "thread",
       [
-        "thread": number(row.thread), "tid": .unsigned(UInt64(row.tid)), "op": .unsigned(UInt64(row.op)),
+        "thread": number(row.thread), "tid": .unsigned(UInt64(row.tid)), "op": .unsigned(UInt64(row.op.rawValue)),
         "ticks": .integer(row.time.rawValue), "name": .string(row.name),
+      ])
+  }
+
+  static func value(_ row: ThreadOriginRecord) -> JSONValue {
+    record(
+      "thread_origin",
+      [
+        "thread": number(row.thread), "creator": number(row.creator), "stack": number(row.stack),
+        "start": hex(row.start), "ticks": .integer(row.time.rawValue), "stack_bytes": .unsigned(row.stackBytes),
+      ])
+  }
+
+  static func value(_ row: SampleRecord) -> JSONValue {
+    record(
+      "sample",
+      [
+        "ticks": .integer(row.time.rawValue), "flags": .unsigned(row.flags),
+        "resident": .integer(row.resident.rawValue), "anonymous": .integer(row.anonymous.rawValue),
+        "swapped": .integer(row.swapped.rawValue), "heap_resident": .integer(row.heapResident.rawValue),
+        "heap_swapped": .integer(row.heapSwapped.rawValue), "living_count": .unsigned(row.livingCount),
+        "living_bytes": .integer(row.livingBytes.rawValue),
+        "living_footprint": .integer(row.livingFootprint.rawValue),
       ])
   }
 

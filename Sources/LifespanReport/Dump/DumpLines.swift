@@ -46,8 +46,20 @@ enum DumpLines {
   }
 
   static func line(_ row: ThreadRecord) -> String {
-    let what = row.op == 1 ? "first seen" : row.op == 2 ? "renamed" : "op \(row.op)"
+    let words: [ThreadOp: String] = [.seen: "first seen", .renamed: "renamed", .ended: "ended", .gone: "found gone"]
+    let what = words[row.op] ?? "op \(row.op)"
     return "thread \(row.thread), tid \(row.tid), \(what) at \(row.time), \(quoted(row.name))"
+  }
+
+  static func line(_ row: ThreadOriginRecord) -> String {
+    "thread \(row.thread), made by thread \(row.creator) at \(row.time), stack \(row.stack), "
+      + "starts at \(hex(row.start)), \(row.stackBytes) bytes of stack"
+  }
+
+  static func line(_ row: SampleRecord) -> String {
+    "sample at \(row.time), flags \(row.flags), resident \(row.resident), anonymous \(row.anonymous), "
+      + "swapped \(row.swapped), heap resident \(row.heapResident), heap swapped \(row.heapSwapped), "
+      + "living \(row.livingCount), \(row.livingBytes) bytes, footprint \(row.livingFootprint)"
   }
 
   static func line(_ row: SiteRecord, number: Int) -> String {

@@ -69,6 +69,8 @@ public struct TraceDump {
     case .totals(let rows): return rows.map(DumpJSON.value)
     case .recording(let rows): return rows.map(DumpJSON.value)
     case .end(let rows): return rows.map(DumpJSON.value)
+    case .samples(let rows): return rows.map(DumpJSON.value)
+    case .threadOrigins(let rows): return rows.map(DumpJSON.value)
     }
   }
 
@@ -97,6 +99,8 @@ public struct TraceDump {
     case .totals(let rows): return rows.map(DumpLines.line)
     case .recording(let rows): return rows.map(DumpLines.line)
     case .end(let rows): return rows.map(DumpLines.line)
+    case .samples(let rows): return rows.map(DumpLines.line)
+    case .threadOrigins(let rows): return rows.map(DumpLines.line)
     }
   }
 }

@@ -146,6 +146,7 @@ public struct GenerationsReport {
       keptBytes: growth.keptBytes)
     grid.summary = [cells(all, "", "", SummaryWord.all(isFiltered: isFiltered, information))]
     if let tokens = growth.tokens { grid.summary.append(cells(tokens, "", "", SummaryWord.tokens)) }
+    if let threads = growth.threads { grid.summary.append(cells(threads, "", "", SummaryWord.threads)) }
     grid.rows = growth.rows.map { row in
       cells(row.tally, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))
     }

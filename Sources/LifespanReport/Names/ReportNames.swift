@@ -25,21 +25,21 @@ public final class ReportNames {
     self.init(stacks: stacks, symbolizer: Symbolizer(symbols: symbols))
   }
 
-  /// The type as reports print it; closures by the function that makes them.
+  /// The type as reports print it; closures by the function that makes them, threads by the one that they run.
   public func name(of type: TypeIdentity) -> String {
     if let address = type.caller { show(stacks.location(of: address)) }
     if !type.name.isEmpty { return type.name }
     if let known = typeNames[type.id] { return known }
-    let name = caller(of: type).map(Self.closureName) ?? "\(type.kind) without a name"
+    let name = caller(of: type).map { "\(type.kind) in " + Self.unspecialized($0) } ?? "\(type.kind) without a name"
     typeNames[type.id] = name
     return name
   }
 
-  /// What a closure is called that is made at this address; nil where there is no address.
-  public func closureName(madeAt address: ReturnAddress) -> ClosureName? {
+  /// The function with this return address in it; nil where there is no address.
+  public func functionName(at address: ReturnAddress) -> FunctionName? {
     guard address != ReturnAddress(0) else { return nil }
-    let maker = symbolizer.frame(at: stacks.location(of: address))
-    return ClosureName(name: Self.closureName(maker), module: maker.module)
+    let function = symbolizer.frame(at: stacks.location(of: address))
+    return FunctionName(name: Self.unspecialized(function), module: function.module)
   }
 
   /// The library or program that allocated a block: that of the first frame which is no allocator's, no C or C++ library's and
@@ -55,11 +55,19 @@ public final class ReportNames {
     return owner
   }
 
-  /// Which specialisation of a function made it does not matter to a reader of types.
-  private static func closureName(_ maker: Frame) -> String {
+  /// The function that begins at this address; nil where there is no address.
+  public func function(startingAt start: UInt64) -> Frame? {
+    guard start != 0 else { return nil }
+    let location = stacks.location(of: ReturnAddress(start &+ 1))
+    show(location)
+    return symbolizer.frame(at: location)
+  }
+
+  /// Which specialisation of a function it is does not matter to a reader of types.
+  private static func unspecialized(_ function: Frame) -> String {
     let specialized = "specialized "
-    let function = maker.function
-    return "closure in " + (function.hasPrefix(specialized) ? String(function.dropFirst(specialized.count)) : function)
+    let name = function.function
+    return name.hasPrefix(specialized) ? String(name.dropFirst(specialized.count)) : name
   }
 
   /// The type's module; of a closure the image whose function makes it.

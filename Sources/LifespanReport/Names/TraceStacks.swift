@@ -12,8 +12,13 @@ public struct TraceStacks: StackSource {
   /// See `StackSource`.
   public func stack(_ id: StackID) -> StackTrace {
     let stack = trace.stacks.stack(id)
-    return StackTrace(
-      locations: stack.frames.map { location(of: $0.pc, in: trace.images.locate($0)) }, ending: Self.words(stack.end))
+    let locations = stack.frames.map { location(of: $0.pc, in: trace.images.locate($0)) }
+    return StackTrace(locations: locations.filter { !Self.isOurs($0) }, ending: Self.words(stack.end))
+  }
+
+  /// A function of the preload library that stands between the program and the C library's: no frame of the program's.
+  private static func isOurs(_ location: CodeLocation) -> Bool {
+    location.image?.path.hasSuffix("/liblifespan_preload.so") ?? false
   }
 
   /// See `StackSource`. An address that was recorded alone has no epoch: the newest image that lay there.

@@ -18,6 +18,7 @@ extension StatisticsReport {
       JSONValue.Member(key: total.kind.description, value: .object(TallyJSON.members(total.tally)))
     }
     members.append(.init(key: "totals", value: .object([all] + kinds)))
+    members.append(.init(key: "resident", value: ResidentText.json(resident)))
     return JSONValue.object(members + Preface.jsonClosing(names)).text
   }
 }

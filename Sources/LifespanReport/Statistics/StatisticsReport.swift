@@ -10,9 +10,14 @@ public struct StatisticsReport {
   let names: ReportNames
   /// A filter left only some types: the sums are of these.
   let isFiltered: Bool
+  let resident: ResidentMemory?
 
-  /// A report of an answer; `isFiltered` where it was asked for some types only.
-  public init(_ statistics: Statistics, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false) {
+  /// A report of an answer; `isFiltered` where it was asked for some types only. `resident`: what was sampled.
+  public init(
+    _ statistics: Statistics, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false,
+    resident: ResidentMemory? = nil
+  ) {
+    self.resident = resident
     self.statistics = statistics
     self.subject = subject
     self.names = names
@@ -65,6 +70,11 @@ public struct StatisticsReport {
       nothingAtAll: statistics.totalsByKind.isEmpty, lifespan: statistics.lifespan)
     lines += options.rest(of: total, shown: shown.rows.count, "type")
     lines += Footnotes.kept(statistics.total.keptCount, statistics.total.keptBytes)
+    // It is said of the process as a whole, at its end.
+    if !isFiltered, statistics.window == .whole, let resident {
+      let sentences = ResidentText.sentences(resident)
+      if !sentences.isEmpty { lines += [""] + sentences.flatMap { options.style.warning($0) } }
+    }
     return lines + Preface.closing(names, style: options.style)
   }
 
@@ -92,20 +102,21 @@ public struct StatisticsReport {
   }
 
   private var summary: [(word: String, tally: Tally)] {
-    let tokens = statistics.totalsByKind.filter { $0.kind == .token }.map { (SummaryWord.tokens, $0.tally) }
+    let others = statistics.totalsByKind.filter { !$0.kind.isOnHeap }.sorted { $0.kind > $1.kind }
+      .map { ($0.kind == .token ? SummaryWord.tokens : SummaryWord.threads, $0.tally) }
     let all = (SummaryWord.all(isFiltered: isFiltered, information), statistics.total)
     if isFiltered {
-      // Of tokens alone their sum is the sum.
-      return [all] + (statistics.totalsByKind.contains { $0.kind != .token } ? tokens : [])
+      // Of tokens or threads alone their sum is the sum.
+      return [all] + (statistics.totalsByKind.contains { $0.kind.isOnHeap } ? others : [])
     }
     let swift = (SummaryWord.swiftObjects, swiftObjects)
-    guard information.recordsMalloc else { return [swift] + tokens }
+    guard information.recordsMalloc else { return [swift] + others }
     let blocks = statistics.totalsByKind.filter { $0.kind == .malloc }.map { (SummaryWord.blocks, $0.tally) }
-    return [all, swift] + blocks + tokens
+    return [all, swift] + blocks + others
   }
 
   private var swiftObjects: Tally {
-    let others = statistics.totalsByKind.contains { !$0.kind.isSwiftObject && $0.kind != .token }
+    let others = statistics.totalsByKind.contains { !$0.kind.isSwiftObject && $0.kind.isOnHeap }
     guard others else { return statistics.total }
     return statistics.totalsByKind.reduce(into: Tally()) { if $1.kind.isSwiftObject { $0 += $1.tally } }
   }

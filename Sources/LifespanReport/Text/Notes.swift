@@ -123,6 +123,7 @@ enum Footnotes {
 /// The words of summary rows.
 enum SummaryWord {
   static let tokens = "tokens"
+  static let threads = "threads"
   static let swiftObjects = "Swift objects"
   static let blocks = "malloc"
 

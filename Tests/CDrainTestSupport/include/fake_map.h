@@ -45,6 +45,18 @@ bool fake_node(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t paren
 bool fake_type(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t kind, uint32_t superclass, const char *name);
 bool fake_image(struct fake_map *fake, uint32_t ring, uint32_t id, uint64_t start, uint64_t end, const char *path);
 bool fake_thread(struct fake_map *fake, uint32_t ring, uint32_t number, uint32_t tid, const char *name);
+// Renamed, or ended.
+bool fake_thread_op(struct fake_map *fake, uint32_t ring, int64_t stamp, uint32_t number, uint32_t tid, uint32_t op,
+                    const char *name);
+bool fake_thread_origin(struct fake_map *fake, uint32_t ring, int64_t stamp, uint32_t number, uint32_t creator,
+                        uint32_t stack, uint64_t start, uint64_t stack_bytes);
+// As a program that ends: wants its memory to be looked at; whether that is done.
+void fake_want_sample(struct fake_map *fake);
+bool fake_sample_done(const struct fake_map *fake);
+uint64_t fake_beat(const struct fake_map *fake); // of the consumer
+// Private pages of which only the first `touched` bytes are there.
+uint64_t fake_pages(size_t bytes, size_t touched);
+void fake_pages_free(uint64_t address, size_t bytes);
 
 void fake_lose(struct fake_map *fake, uint32_t ring, uint64_t births, uint64_t deaths, uint64_t others, int64_t from,
                int64_t to);
@@ -53,6 +65,7 @@ void fake_refuse(struct fake_map *fake, uint64_t count);
 uint64_t fake_left(const struct fake_map *fake, uint32_t ring); // cells not consumed
 bool fake_switch_done(const struct fake_map *fake, uint32_t ring);
 bool fake_claimed(const struct fake_map *fake, uint32_t ring);
+void fake_set_pid(struct fake_map *fake, uint32_t pid);
 void fake_owner(struct fake_map *fake, uint32_t ring, uint32_t tid);
 uint64_t fake_allocated(const struct fake_map *fake);
 void fake_take(struct fake_map *fake, uint64_t bytes); // moves the bump pointer

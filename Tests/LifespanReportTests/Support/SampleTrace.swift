@@ -53,6 +53,24 @@ enum SampleTrace {
     builder.mark()
     builder.gap(births: 2, deaths: 1)
     builder.rows(.recording([RecordingRecord(time: builder.now, goesOn: false)]))
+    builder.rows(
+      .threads([
+        ThreadRecord(thread: worker, tid: 102, op: .renamed, time: builder.now, name: "loop"),
+        ThreadRecord(thread: worker, tid: 102, op: .ended, time: builder.now, name: ""),
+        ThreadRecord(thread: ThreadID(3), tid: 103, op: .gone, time: builder.now, name: ""),
+      ]))
+    builder.rows(
+      .threadOrigins([
+        ThreadOriginRecord(
+          thread: worker, creator: .main, stack: stack, start: 0x2000, time: Ticks(900), stackBytes: 65_536)
+      ]))
+    builder.rows(
+      .samples([
+        SampleRecord(
+          time: builder.now, flags: 4, resident: ByteCount(9 << 20), anonymous: ByteCount(6 << 20),
+          swapped: ByteCount(4_096), heapResident: ByteCount(5 << 20), heapSwapped: ByteCount(4_096), livingCount: 3,
+          livingBytes: ByteCount(144), livingFootprint: ByteCount(192))
+      ]))
     builder.rows(.totals([TotalRecord(type: node, generation: Generation(0), births: 5, bytes: 240)]))
     return builder
   }

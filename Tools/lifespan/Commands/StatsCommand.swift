@@ -27,7 +27,7 @@ enum StatsCommand {
     let subject = try recording.subject(window)
     let report = StatisticsReport(
       statistics, subject: subject, names: recording.names,
-      isFiltered: options.isFiltered)
+      isFiltered: options.isFiltered, resident: recording.analysis.residentMemory)
     recording.print(report.render(options.report), options.report, subject)
     return .success
   }

@@ -20,7 +20,7 @@ struct OpenedRecording {
     analysis = Analysis(
       trace, laterMarks: laterMarks, asOf: elapsed.map { TraceTime(Int64(clamping: $0)) },
       naming: RowNaming(
-        closure: { names.closureName(madeAt: $0) }, blockOwner: blocksByOwner ? { names.blockOwner(of: $0) } : nil))
+        function: { names.functionName(at: $0) }, blockOwner: blocksByOwner ? { names.blockOwner(of: $0) } : nil))
   }
 
   /// Opens what TRACE means, to be asked as the options say.

@@ -78,6 +78,7 @@ final class Recording {
     wanted.history_events = 65_536
     // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
     wanted.process_tid_check = session_shares_pids(process.pid) ? 1 : 0
+    wanted.sample_pid = UInt32(process.pid)
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
       session_map_close(made, mapping)

@@ -1,0 +1,52 @@
+// Threads of Foundation and dispatch that still run when the program ends: one named, in a run loop for ever, and workers that wait.
+
+import Foundation
+
+final class Item {
+  static let tally = Tally("Item")
+  let born = Item.tally.made()
+  deinit { Item.tally.gone(born) }
+}
+
+final class Runner: Thread {
+  let started = DispatchSemaphore(value: 0)
+  var held: [Item] = []
+  override func main() {
+    held.append(Item())
+    // A timer that never comes keeps the loop from returning.
+    RunLoop.current.add(Timer(timeInterval: 1e9, repeats: true) { _ in }, forMode: .default)
+    RunLoop.current.perform { self.started.signal() }
+    while RunLoop.current.run(mode: .default, before: .distantFuture) {}
+  }
+}
+
+@inline(never) func startRunner() -> Runner {
+  let runner = Runner()
+  runner.name = "event loop"
+  runner.start()
+  runner.started.wait()
+  return runner
+}
+
+@inline(never) func startWorkers(_ count: Int) {
+  let ready = DispatchSemaphore(value: 0)
+  let never = DispatchSemaphore(value: 0)
+  for _ in 0..<count {
+    DispatchQueue.global().async {
+      ready.signal()
+      never.wait()
+    }
+  }
+  for _ in 0..<count { ready.wait() }
+}
+
+@main
+enum Program {
+  static func main() {
+    let runner = startRunner()
+    if CommandLine.arguments.contains("mark") { mark("A") }
+    startWorkers(2)
+    withExtendedLifetime(runner) { printTruth(Item.tally) }
+    exit(0)
+  }
+}
