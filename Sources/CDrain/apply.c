@@ -12,9 +12,23 @@ static void apply_no_memory(struct lifespan_drain *d) {
   if (!d->error) d->error = ENOMEM;
 }
 
+static bool apply_frees(unsigned kind) {
+  return kind == LIFESPAN_EVENT_DEATH || kind == LIFESPAN_EVENT_FREE || kind == LIFESPAN_EVENT_PLAIN_FREE ||
+         kind == LIFESPAN_EVENT_END_NOT_SEEN;
+}
+
+// The next file is told of an object as it was when its picture was begun; of one that goes before that, never.
+static bool apply_unpictured(struct lifespan_drain *d, struct drain_object *object, unsigned kind) {
+  if (object->pictured == d->picture_bit) return false;
+  if (apply_frees(kind)) return true;
+  drain_next_picture(d, object);
+  return false;
+}
+
 // Fills what an event takes from its object and its record, and moves the object's number of events on.
 static struct drain_event apply_event(struct lifespan_drain *d, struct drain_object *object,
                                       const struct drain_record *record, unsigned kind) {
+  bool unpictured = apply_unpictured(d, object, kind);
   return (struct drain_event){.stamp = record->stamp,
                               .address = object->key & LIFESPAN_VALUE_MASK,
                               .serial = object->serial,
@@ -26,7 +40,8 @@ static struct drain_event apply_event(struct lifespan_drain *d, struct drain_obj
                               .thread = record->thread,
                               .generation = object->generation,
                               .ordinal = object->events++,
-                              .kind = (uint8_t)kind};
+                              .kind = (uint8_t)kind,
+                              .unpictured = unpictured};
 }
 
 // To the trace, the history and the counts.
@@ -34,11 +49,23 @@ void drain_emit(struct lifespan_drain *d, struct drain_event *event) {
   d->counts.events++;
   if (event->stamp < d->floor) d->counts.late++;
   if (event->stamp > d->newest) d->newest = event->stamp;
-  if (d->encoder) drain_encode(d->encoder, event);
+  if (d->encoder) drain_put(d, d->encoder, event);
+  if (d->next && !event->unpictured) drain_next_event(d, event);
   if (d->history.room) drain_history_add(&d->history, event);
 }
 
+// A birth for which the trace has no room.
+static void apply_no_room(struct lifespan_drain *d, uint64_t stamp) {
+  struct drain_gap *gap = &d->space.gap;
+  if (!(gap->births | gap->deaths | gap->others)) gap->from = gap->to = stamp;
+  if (stamp < gap->from) gap->from = stamp;
+  if (stamp > gap->to) gap->to = stamp;
+  gap->births++;
+  d->counts.lost++;
+}
+
 void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
+  if (d->space.full) return apply_no_room(d, record->stamp);
   uint32_t type = (uint32_t)(record->xa >> 32), stack = (uint32_t)record->xa;
   uint64_t size = record->xb & LIFESPAN_VALUE_MASK;
   uint32_t generation = drain_generation_of(d, record->stamp);
@@ -51,19 +78,16 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
   object->serial = ++d->counts.births;
   object->stamp = record->stamp;
   object->size = size;
+  object->task = record->task;
   object->site = site;
   object->generation = generation;
-  object->thread = record->thread & 0x3fffffff;
+  object->thread = record->thread & 0x1fffffff;
+  object->pictured = d->picture_bit;
   drain_heap_born(d, object);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
   event.stack = stack;
   drain_emit(d, &event);
   if (d->waiting_count) drain_waiting_born(d, object);
-}
-
-static bool apply_frees(unsigned kind) {
-  return kind == LIFESPAN_EVENT_DEATH || kind == LIFESPAN_EVENT_FREE || kind == LIFESPAN_EVENT_PLAIN_FREE ||
-         kind == LIFESPAN_EVENT_END_NOT_SEEN;
 }
 
 // An object's end, or the one of two that `kind` (enum lifespan_event_kind) stands for.
@@ -76,6 +100,7 @@ void drain_end(struct lifespan_drain *d, struct drain_object *object, const stru
   struct drain_row *row = drain_row_of(d, drain_sites(d)[object->site].type, object->generation);
   if (!(object->state & DRAIN_STATE_KEPT)) {
     d->counts.deaths++;
+    if (d->space.parked) d->space.unwritten++;
     if (row) row->deaths++;
   }
   if (row && apply_frees(kind)) row->freed += object->size;
@@ -84,6 +109,7 @@ void drain_end(struct lifespan_drain *d, struct drain_object *object, const stru
   drain_emit(d, &event);
   if (apply_frees(kind)) {
     drain_remember(d, object, record->stamp);
+    if (event.unpictured) drain_next_missed(d);
     drain_living_remove(&d->living, object);
   } else {
     object->state |= DRAIN_STATE_KEPT;
@@ -164,6 +190,7 @@ static void apply_moved(struct lifespan_drain *d, const struct drain_record *rec
     drain_end(d, there, record, there->state & DRAIN_STATE_KEPT ? LIFESPAN_EVENT_FREE : LIFESPAN_EVENT_END_NOT_SEEN);
     object = apply_mover(d, from);
   }
+  if (object->pictured != d->picture_bit) drain_next_picture(d, object);
   struct drain_object moved = *object;
   if (object->key != to) {
     drain_living_remove(&d->living, object);
@@ -242,6 +269,7 @@ void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record)
 }
 
 void drain_apply(struct lifespan_drain *d, const struct drain_record *record) {
+  if (d->options.next.begin) drain_space_look(d);
   if (d->waiting_count) {
     drain_waiting_expire(d, record->stamp);
     if (drain_waiting_takes(d, record)) return;

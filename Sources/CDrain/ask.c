@@ -109,8 +109,9 @@ static int64_t ask_stack(const struct lifespan_drain *d, const struct lifespan_q
 void lifespan_drain_counts(const struct lifespan_drain *d, struct lifespan_drain_counts *counts) {
   *counts = d->counts;
   counts->living = counts->births - counts->deaths;
-  counts->bytes_written = d->encoder ? d->encoder->bytes_written : 0;
-  counts->unwritten = d->encoder && d->encoder->error ? counts->events - d->encoder->events_written : 0;
+  const struct drain_encoder *encoder = d->encoder ? d->encoder : d->space.parked;
+  counts->bytes_written = encoder ? encoder->bytes_written : 0;
+  counts->unwritten = encoder && encoder->error ? counts->events - encoder->events_written : 0;
   counts->elapsed_ticks = d->begun ? drain_now(d->clock) - d->start : 0;
   counts->ticks_per_second = d->ticks_per_second;
   counts->mark_ticks = d->mark_count ? drain_marks(d)[d->mark_count - 1].stamp - d->start : 0;

@@ -62,6 +62,16 @@ static size_t date_digits(char *text, size_t at, uint64_t value, unsigned digits
   return at + digits;
 }
 
+// In decimal; the text lies somewhere in `text`.
+const char *drain_digits(uint64_t value, char text[DRAIN_DIGITS]) {
+  char *digit = &text[DRAIN_DIGITS - 1];
+  *digit = 0;
+  do {
+    *--digit = (char)('0' + value % 10);
+  } while (value /= 10);
+  return digit;
+}
+
 // RFC 3339 in UTC, without libc's locale and time zone. Returns the length.
 size_t drain_date(uint64_t seconds, char text[DRAIN_DATE_ROOM]) {
   if (seconds > 253402300799ull) seconds = 253402300799ull; // the end of 9999

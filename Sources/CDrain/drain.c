@@ -3,7 +3,7 @@
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
-#include "drain.h"
+#include "next.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -48,10 +48,7 @@ struct lifespan_drain *lifespan_drain_create(const struct lifespan_drain_options
     made = d->encoder;
   }
   if (made) {
-    if (d->encoder) {
-      d->encoder->compressor = options->compressor;
-      d->encoder->compressor_context = options->compressor_context;
-    }
+    if (d->encoder) drain_space_prepare(d, d->encoder);
     d->commits = options->file >= 0 && d->map->options.rings_file && d->allocated >= LIFESPAN_COMMIT_OFFSET + LIFESPAN_COMMIT_BYTES;
     if (options->inherits) drain_fork_inherit(d, options->inherits);
     return d;
@@ -64,7 +61,9 @@ void lifespan_drain_destroy(struct lifespan_drain *d) {
   if (!d) return;
   while (d->forks) lifespan_drain_destroy(drain_fork_pop(d));
   drain_sample_drop(d);
+  drain_next_abandon(d);
   drain_encoder_destroy(d->encoder);
+  drain_encoder_destroy(d->space.parked);
   drain_living_destroy(&d->living);
   drain_history_destroy(&d->history);
   drain_heap_destroy(&d->memory);
@@ -181,6 +180,7 @@ int lifespan_drain_set_recording(struct lifespan_drain *d, bool on) {
 
 int lifespan_drain_flush(struct lifespan_drain *d) {
   if (!d->encoder || !d->begun) return d->error;
+  d->space.told = 0;
   drain_write_gaps(d);
   drain_encoder_close_events(d->encoder);
   drain_encoder_write_rest(d->encoder);
@@ -204,6 +204,7 @@ int lifespan_drain_finish(struct lifespan_drain *d, bool clean, int exit_status)
     drain_write_capture(d);
   }
   drain_write_runtime(d);
+  drain_space_finish(d);
   if (d->encoder) {
     drain_write_gaps(d);
     drain_encoder_close_events(d->encoder);

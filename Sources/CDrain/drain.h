@@ -36,11 +36,12 @@ struct drain_object {
   uint64_t serial;
   uint64_t stamp; // of its birth, exact
   uint64_t size;  // now
+  uint64_t task;  // of its birth
   uint32_t site, generation;
   uint32_t events;                 // of this object so far
-  uint32_t state : 2, thread : 30; // thread: of its birth
+  uint32_t state : 2, pictured : 1, thread : 29; // thread: of its birth; pictured: see next.c
 };
-_Static_assert(sizeof(struct drain_object) == 48, "object");
+_Static_assert(sizeof(struct drain_object) == 56, "object");
 
 struct drain_living {
   struct drain_object *slots;
@@ -114,6 +115,7 @@ struct drain_record { // of a ring, as read
 
 struct drain_recent { // an object that died lately, for refcount events that come after its death
   uint64_t address, serial, birth, end;
+  uint64_t died; // events of the recording by then
   uint32_t site, events;
 };
 
@@ -169,6 +171,21 @@ struct drain_history {
   uint64_t total;      // events ever; the newest `room` of them are there
 };
 
+// ---- Room for the trace: see next.c ---------------------------------------------------------------------------------
+struct drain_space {
+  bool full;                      // births are not recorded any more
+  uint64_t base;                  // bytes of the file when its picture was done
+  uint64_t again;                 // bytes of the file from which on another file is tried
+  uint64_t living_when_full;
+  struct drain_encoder *parked;   // of a file without any room left; `encoder` is NULL then
+  uint64_t unwritten;             // deaths since then
+  struct drain_gap gap;           // births that were not recorded, deaths that were not written
+  uint64_t told;                  // so many have stood in rows since the trace was full
+  uint32_t looks;
+  int error;                      // why the last other file could not take the place, for good
+};
+struct drain_successor;
+
 // ---- The drain ------------------------------------------------------------------------------------------------------
 struct lifespan_drain {
   struct lifespan_drain_options options;
@@ -198,7 +215,11 @@ struct lifespan_drain {
   struct drain_bytes kept[LIFESPAN_CHUNK_KINDS]; // encoded rows for save
   uint64_t kept_rows[LIFESPAN_CHUNK_KINDS];
   struct drain_history history;
-  struct drain_encoder *encoder; // NULL: no sink
+  struct drain_encoder *encoder; // NULL: no sink, or no room
+  uint32_t picture_bit; // what `pictured` is of an object that the next file knows; of all while none is made
+  struct drain_successor *next;       // NULL: no other file is being made
+  struct drain_space space;
+  uint64_t renewed; // how often another file took the trace's place
 
   // commit.c
   uint64_t committed_ns; // when the last commit was
@@ -259,6 +280,8 @@ uint64_t drain_now(uint32_t clock);
 void drain_pair(uint32_t clock, uint64_t *stamp, uint64_t *ns);
 uint64_t drain_rate(uint32_t clock, uint64_t stamp, uint64_t ns);
 uint64_t drain_to_ns(uint64_t ticks, uint64_t ticks_per_second);
+#define DRAIN_DIGITS 24
+const char *drain_digits(uint64_t value, char text[DRAIN_DIGITS]);
 #define DRAIN_DATE_ROOM 32
 size_t drain_date(uint64_t seconds_since_1970, char text[DRAIN_DATE_ROOM]);
 
@@ -312,6 +335,30 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record);
 void drain_end(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record, unsigned kind);
 void drain_refcount(struct lifespan_drain *d, const struct drain_record *record, struct drain_event *event);
 void drain_emit(struct lifespan_drain *d, struct drain_event *event);
+
+// tell.c: what a trace needs to be told before an event, and the event
+uint32_t drain_tell_site(struct lifespan_drain *d, struct drain_encoder *e, uint32_t site); // its number in that trace
+void drain_tell_type(struct lifespan_drain *d, struct drain_encoder *e, uint32_t type);
+bool drain_is_told(const struct drain_encoder *e, unsigned chunk, uint32_t id);
+void drain_put(struct lifespan_drain *d, struct drain_encoder *e, struct drain_event *event);
+
+// next.c: the file that takes the trace's place
+#define DRAIN_GAP_LIMIT 6u // reason: the trace may not grow
+void drain_space_look(struct lifespan_drain *d);   // between records
+void drain_space_round(struct lifespan_drain *d);  // after a round
+void drain_space_finish(struct lifespan_drain *d); // before the end is written
+void drain_next_picture(struct lifespan_drain *d, struct drain_object *object); // before it changes
+void drain_next_missed(struct lifespan_drain *d);                               // one that was not pictured goes
+uint64_t drain_next_death(const struct lifespan_drain *d, const struct drain_object *object); // when, for drain_put
+void drain_next_event(struct lifespan_drain *d, const struct drain_event *event);
+struct drain_encoder *drain_next_rows(const struct lifespan_drain *d);  // takes rows of facts; NULL: none
+struct drain_encoder *drain_next_marks(const struct lifespan_drain *d); // takes marks; NULL: none
+void drain_next_abandon(struct lifespan_drain *d);
+bool drain_next_busy(const struct lifespan_drain *d); // its picture is being told
+void drain_space_prepare(struct lifespan_drain *d, struct drain_encoder *e);
+
+// prune.c
+void drain_prune_sites(struct lifespan_drain *d);
 
 // repair.c: records that wait for their place
 void drain_wait(struct lifespan_drain *d, const struct drain_record *record);

@@ -17,6 +17,7 @@ struct drain_encoder *drain_encoder_create(lifespan_sink sink, void *context, ui
   e->sink = sink;
   e->sink_context = context;
   e->ticks_per_unit = ticks_per_unit ? ticks_per_unit : 1;
+  e->chunk_events = DRAIN_CHUNK_EVENTS;
   e->unit_shift = -1;
   for (int i = 0; i < 32; i++) {
     if (e->ticks_per_unit == 1u << i) e->unit_shift = i;
@@ -37,7 +38,8 @@ void drain_encoder_destroy(struct drain_encoder *e) {
   if (!e) return;
   for (int i = 0; i < DRAIN_COLUMNS; i++) drain_pages_free(e->columns[i], COLUMN_ROOM);
   drain_pages_free(e->freed, DRAIN_CHUNK_EVENTS * sizeof(*e->freed));
-  drain_bytes_free(&e->classes);
+  struct drain_bytes *bytes[] = {&e->classes, &e->told_sites, &e->told_nodes, &e->told_types};
+  for (int i = 0; i < 4; i++) drain_bytes_free(bytes[i]);
   for (int i = 0; i < (int)LIFESPAN_CHUNK_KINDS; i++) drain_bytes_free(&e->rows[i]);
   drain_bytes_free(&e->out);
   drain_bytes_free(&e->packed);
@@ -115,6 +117,13 @@ void drain_encoder_write_rest(struct drain_encoder *e) {
   static const uint8_t order[] = {LIFESPAN_CHUNK_MARKS,   LIFESPAN_CHUNK_RECORDING, LIFESPAN_CHUNK_GAPS,
                                   LIFESPAN_CHUNK_SAMPLES, LIFESPAN_CHUNK_TOTALS,    LIFESPAN_CHUNK_END};
   for (size_t i = 0; i < sizeof(order); i++) encoder_write_rows(e, order[i]);
+}
+
+uint64_t drain_encoder_pending(const struct drain_encoder *e) {
+  uint64_t bytes = 0;
+  for (int i = 0; e->count && i < DRAIN_COLUMNS; i++) bytes += (uint64_t)(e->ends[i] - e->columns[i]);
+  for (unsigned i = 0; i < LIFESPAN_CHUNK_KINDS; i++) bytes += e->rows[i].used;
+  return bytes;
 }
 
 void drain_encoder_raw(struct drain_encoder *e, const void *bytes, size_t length) {

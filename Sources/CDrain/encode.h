@@ -24,6 +24,8 @@ struct drain_event {
   uint32_t generation; // of the object
   uint32_t ordinal;    // how many events of this object came before
   uint8_t kind, flavour;
+  bool unpictured;     // the next file does not know the object
+  uint64_t died;       // of an object that was dead already: events of the recording by its death; else 0
 };
 
 // What both sides remember of a size to predict addresses, within one chunk.
@@ -64,6 +66,12 @@ struct drain_encoder {
   int unit_shift; // log2 of ticks_per_unit, -1: no power of two
   bool with_serials;
   bool begun; // the header has been given
+  // Rows of types, stacks and sites are told when an event needs them, and sites numbered anew: tell.c
+  bool lazy;
+  uint64_t since; // what was dead after so many events of the recording is not in it
+  struct drain_bytes told_sites; // uint32_t by the drain's number: the number in this trace + 1
+  struct drain_bytes told_nodes, told_types; // bits by id
+  uint32_t site_count, chunk_events;
 
   uint64_t events, last_serial; // written or buffered
   uint64_t events_written;
@@ -94,6 +102,9 @@ void drain_encoder_destroy(struct drain_encoder *encoder);
 void drain_encode(struct drain_encoder *encoder, const struct drain_event *event);
 // Writes the buffered events as a chunk, and before them the rows that they need.
 void drain_encoder_close_events(struct drain_encoder *encoder);
+
+// Bytes that are held back, before compression.
+uint64_t drain_encoder_pending(const struct drain_encoder *encoder);
 
 // encode.c: rows, chunks, the header
 void drain_row_varint(struct drain_encoder *encoder, unsigned chunk, uint64_t value);

@@ -143,7 +143,7 @@ void drain_encode(struct drain_encoder *e, const struct drain_event *event) {
   }
   *e->ends[DRAIN_KINDS]++ = (uint8_t)(event->kind | bits);
   e->events++;
-  if (++e->count == DRAIN_CHUNK_EVENTS) drain_encoder_close_events(e);
+  if (++e->count == e->chunk_events) drain_encoder_close_events(e);
 }
 
 static bool events_column(struct drain_bytes *out, unsigned tag, const uint8_t *data, size_t length) {

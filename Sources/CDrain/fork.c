@@ -42,7 +42,7 @@ static bool copy_state(struct lifespan_drain *to, const struct lifespan_drain *d
   bool made = copy_bytes(&to->types, &d->types) && copy_bytes(&to->nodes, &d->nodes) && copy_bytes(&to->names, &d->names) &&
               copy_bytes(&to->sites, &d->sites) && copy_bytes(&to->marks, &d->marks) && copy_index(&to->site_index, &d->site_index) &&
               copy_index(&to->class_index, &d->class_index) && drain_index_create(&to->row_index) && copy_living(&to->living, &d->living);
-  for (int chunk = 0; chunk <= LIFESPAN_CHUNK_END && made; chunk++) {
+  for (int chunk = 0; chunk < (int)LIFESPAN_CHUNK_KINDS && made; chunk++) {
     // What the parent told of itself is the child's to tell anew.
     if (chunk == LIFESPAN_CHUNK_INFO || chunk == LIFESPAN_CHUNK_GAPS || chunk == LIFESPAN_CHUNK_TOTALS) continue;
     made = copy_bytes(&to->kept[chunk], &d->kept[chunk]);
@@ -149,7 +149,7 @@ void drain_fork_inherit(struct lifespan_drain *d, struct lifespan_drain *from) {
     *to_bytes[i] = *from_bytes[i];
     *from_bytes[i] = (struct drain_bytes){0};
   }
-  for (int chunk = 0; chunk <= LIFESPAN_CHUNK_END; chunk++) {
+  for (int chunk = 0; chunk < (int)LIFESPAN_CHUNK_KINDS; chunk++) {
     if (!from->kept_rows[chunk]) continue;
     d->kept[chunk] = from->kept[chunk];
     d->kept_rows[chunk] = from->kept_rows[chunk];
@@ -183,7 +183,7 @@ void drain_fork_inherit(struct lifespan_drain *d, struct lifespan_drain *from) {
 static void begin_facts(struct lifespan_drain *d) {
   struct drain_encoder *e = d->encoder;
   if (!e) return;
-  for (unsigned chunk = 0; chunk <= LIFESPAN_CHUNK_END; chunk++)
+  for (unsigned chunk = 0; chunk < LIFESPAN_CHUNK_KINDS; chunk++)
     if (chunk != LIFESPAN_CHUNK_INFO) drain_encoder_add_rows(e, chunk, &d->kept[chunk], d->kept_rows[chunk]);
   for (uint32_t id = 0; id < d->type_count; id++)
     if (drain_types(d)[id].kind) drain_type_row(e, id, &drain_types(d)[id], d->names.data);

@@ -74,6 +74,13 @@ static bool index_double(struct drain_index *index) {
   return true;
 }
 
+uint32_t drain_index_find(const struct drain_index *index, uint64_t a, uint64_t b) {
+  for (uint64_t at = index_hash(a, b) & index->mask; index->slots[at].used; at = (at + 1) & index->mask) {
+    if (index->slots[at].a == a && index->slots[at].b == b) return index->slots[at].number;
+  }
+  return UINT32_MAX;
+}
+
 uint32_t drain_index_add(struct drain_index *index, uint64_t a, uint64_t b, uint32_t limit) {
   uint64_t at = index_hash(a, b) & index->mask;
   for (; index->slots[at].used; at = (at + 1) & index->mask) {

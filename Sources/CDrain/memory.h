@@ -33,6 +33,7 @@ struct drain_index {
 };
 bool drain_index_create(struct drain_index *index);
 void drain_index_destroy(struct drain_index *index);
+uint32_t drain_index_find(const struct drain_index *index, uint64_t a, uint64_t b); // UINT32_MAX: not in it
 // The pair's number; a new pair gets the next one while there are less than `limit`. UINT32_MAX: no memory, or the
 // limit.
 uint32_t drain_index_add(struct drain_index *index, uint64_t a, uint64_t b, uint32_t limit);

@@ -85,7 +85,8 @@ int64_t drain_merge(struct lifespan_drain *d, uint64_t cut) {
 }
 
 int64_t drain_round_until(struct lifespan_drain *d, uint64_t cut) {
-  uint32_t chunk = d->encoder ? d->encoder->chunk : 0;
+  const struct drain_encoder *encoder = d->encoder;
+  uint32_t chunk = encoder ? encoder->chunk : 0;
   d->round++;
   d->floor = d->newest;
   if (d->fork && !drain_fork_settle(d)) {
@@ -99,11 +100,12 @@ int64_t drain_round_until(struct lifespan_drain *d, uint64_t cut) {
   drain_waiting_end_round(d);
   drain_grow(d);
   drain_retire(d);
-  if (d->encoder && d->encoder->chunk != chunk) {
+  if (d->encoder && (d->encoder != encoder || d->encoder->chunk != chunk)) {
     drain_write_gaps(d);
     drain_encoder_write_rest(d->encoder);
   }
   if (d->encoder && d->encoder->error && !d->error) d->error = d->encoder->error;
+  drain_space_round(d);
   return d->error ? -d->error : consumed;
 }
 

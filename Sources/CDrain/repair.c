@@ -21,6 +21,7 @@ void drain_remember(struct lifespan_drain *d, const struct drain_object *object,
                                                      .serial = object->serial,
                                                      .birth = object->stamp,
                                                      .end = end,
+                                                     .died = drain_next_death(d, object),
                                                      .site = object->site,
                                                      .events = object->events};
 }
@@ -45,7 +46,8 @@ static void repair_attach_dead(struct lifespan_drain *d, const struct drain_reco
                               .class = drain_sites(d)[dead->site].class,
                               .thread = record->thread,
                               .generation = drain_generation_of(d, dead->birth),
-                              .ordinal = dead->events};
+                              .ordinal = dead->events,
+                              .died = dead->died};
   if (still && still->serial == dead->serial) event.ordinal = still->events++;
   drain_refcount(d, record, &event);
 }
@@ -53,6 +55,7 @@ static void repair_attach_dead(struct lifespan_drain *d, const struct drain_reco
 static void repair_attach_living(struct lifespan_drain *d, const struct drain_record *record, uint64_t key) {
   struct drain_object *object = drain_living_find(&d->living, key);
   if (!object) return;
+  if (object->pictured != d->picture_bit) drain_next_picture(d, object);
   struct drain_event event = {.stamp = record->stamp,
                               .address = key,
                               .serial = object->serial,

@@ -13,9 +13,13 @@ struct drain_bytes *drain_row_begin(struct lifespan_drain *d) {
 
 // A row without deltas: to the running trace, and kept as it is for save.
 void drain_keep(struct lifespan_drain *d, unsigned chunk, const struct drain_bytes *row) {
-  if (d->encoder) {
-    if (!drain_append(&d->encoder->rows[chunk], row->data, row->used)) d->encoder->error = ENOMEM;
-    drain_row_done(d->encoder, chunk);
+  // The parents of tasks are looked through when the picture is done.
+  bool later = chunk == LIFESPAN_CHUNK_TASKS && drain_next_busy(d);
+  struct drain_encoder *encoders[] = {d->encoder, later ? NULL : drain_next_rows(d)};
+  for (int i = 0; i < 2; i++) {
+    if (!encoders[i]) continue;
+    if (!drain_append(&encoders[i]->rows[chunk], row->data, row->used)) encoders[i]->error = ENOMEM;
+    drain_row_done(encoders[i], chunk);
   }
   // Beyond the limit only a program that floods us is cut short, and only in what save writes.
   if (d->kept[chunk].used + row->used > DRAIN_KEPT_LIMIT || !drain_append(&d->kept[chunk], row->data, row->used))

@@ -34,6 +34,7 @@ static void run_sleep(struct lifespan_drain *d, uint32_t seen, uint64_t ns) {
 
 // The time until the fullest ring is filled to an eighth again, at the rate of the last interval.
 static uint64_t run_pause(const struct lifespan_drain *d, uint64_t silent_ns) {
+  if (drain_next_busy(d)) return PAUSE_LEAST_NS;
   if (d->fill <= 0) return silent_ns >= SILENCE_NS ? PAUSE_SILENT_NS : PAUSE_MOST_NS;
   double ns = (double)d->interval_ns * PAUSE_FILL / d->fill;
   if (ns < (double)PAUSE_LEAST_NS) return PAUSE_LEAST_NS;

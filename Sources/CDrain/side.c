@@ -26,7 +26,7 @@ static bool side_node(struct lifespan_drain *d, const struct lifespan_cell *cell
                               .epoch = (uint32_t)(cells[1].b >> 32),
                               .label = (uint32_t)(cells[1].b & 0xff),
                               .known = 1};
-  if (d->encoder) drain_node_row(d->encoder, (uint32_t)id, node);
+  if (d->encoder && !d->encoder->lazy) drain_node_row(d->encoder, (uint32_t)id, node);
   return true;
 }
 
@@ -50,7 +50,11 @@ static bool side_type(struct lifespan_drain *d, const struct lifespan_cell *cell
     type->name_length = type->name || !length ? length : 0;
   }
   type->flags = flags;
-  if (d->encoder) drain_type_row(d->encoder, (uint32_t)id, type, d->names.data);
+  struct drain_encoder *encoders[] = {d->encoder, drain_next_rows(d)};
+  for (int i = 0; i < 2; i++) {
+    if (!encoders[i] || (encoders[i]->lazy && !drain_is_told(encoders[i], LIFESPAN_CHUNK_TYPES, (uint32_t)id))) continue;
+    drain_type_row(encoders[i], (uint32_t)id, type, d->names.data);
+  }
   return true;
 }
 

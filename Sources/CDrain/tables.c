@@ -35,7 +35,7 @@ uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, 
   if (site != known || site == UINT32_MAX) return site;
   fresh.class = drain_index_add(&d->class_index, size, 0, DRAIN_SITE_LIMIT);
   drain_append(&d->sites, &fresh, sizeof(fresh));
-  if (d->encoder) drain_site_row(d->encoder, &fresh);
+  if (d->encoder && !d->encoder->lazy) drain_site_row(d->encoder, &fresh);
   // Sizes that share a class would give wrong addresses: rather no more trace.
   if (fresh.class == UINT32_MAX) {
     drain_sites(d)[site].class = 0;
@@ -100,6 +100,7 @@ int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *n
   d->counts.marks = d->mark_count;
   drain_sample_mark(d);
   if (d->encoder) drain_mark_row(d, d->encoder, generation);
+  if (drain_next_marks(d)) drain_mark_row(d, drain_next_marks(d), generation);
   return generation;
 }
 

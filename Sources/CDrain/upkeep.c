@@ -108,6 +108,11 @@ void drain_write_ring_gaps(struct lifespan_drain *d, uint32_t slot) {
 void drain_write_gaps(struct lifespan_drain *d) {
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++) drain_write_ring_gaps(d, slot);
   upkeep_gap_row(d, 0, &d->refused_gap, DRAIN_GAP_NO_RING);
+  // Births may be lost for hours for want of room: a row each time that they have doubled.
+  uint64_t lost = d->space.gap.births + d->space.gap.deaths;
+  if (lost <= d->space.told) return;
+  d->space.told += lost;
+  upkeep_gap_row(d, 0, &d->space.gap, DRAIN_GAP_LIMIT);
 }
 
 static void upkeep_retire(struct lifespan_drain *d, uint32_t slot) {

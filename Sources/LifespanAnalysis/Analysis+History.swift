@@ -15,34 +15,49 @@ extension Analysis {
   /// there by then. Throws where the recording holds no such object, with the nearest that it holds.
   public func history(of selector: ObjectSelector, window: TimeWindow = .whole) throws(Failure) -> History {
     let serials: [SerialNumber]
+    var earlier: UInt64 = 0
     switch selector {
     case .serial(let serial): serials = [serial]
-    case .address(let address): serials = try residents(address, window)
+    case .address(let address): (serials, earlier) = try residents(address, window)
     }
     let found = try answer(HistoryQuestion(serials, window))
-    guard let history = found.history else {
+    guard var history = found.history else {
       if let serial = serials.last, let moment = window.to, found.isBornLater {
         throw .question(.bornLater(serial, moment))
+      }
+      if let discarded = try? information().discarded, let serial = serials.last,
+        (1...max(1, found.births)).contains(serial.rawValue)
+      {
+        throw .question(.discarded(serial, before: discarded.before, by: discarded.by))
       }
       // Residents were found by address before, so it is the serial that isn't there.
       throw .question(.unknownSerial(serials.last ?? SerialNumber(0), births: found.births))
     }
+    history.earlierOthers = earlier
     return history
   }
 
-  private func residents(_ address: ObjectAddress, _ window: TimeWindow) throws(Failure) -> [SerialNumber] {
+  private func residents(
+    _ address: ObjectAddress, _ window: TimeWindow
+  ) throws(Failure) -> (serials: [SerialNumber], earlier: UInt64) {
     let found = try answer(ResidentsQuestion(address: address, window: window))
     if found.serials.isEmpty {
+      if found.hasAddresses, let discarded = try? information().discarded {
+        throw .question(
+          .discardedAddress(address, nearest: found.nearest, before: discarded.before, by: discarded.by))
+      }
       throw .question(found.hasAddresses ? .unknownAddress(address, nearest: found.nearest) : .noAddresses)
     }
-    return found.serials
+    return (found.serials, found.earlier)
   }
 }
 
-/// Which objects ever lay at an address, in the order of their coming.
+/// Which objects lay at an address last, in the order of their coming. In a long run an address has millions.
 private struct ResidentsQuestion: Question {
   struct Answer: Sendable, Codable {
     var serials: [SerialNumber]
+    /// Objects that lay there before these.
+    var earlier: UInt64
     var nearest: [ObjectAddress]
     var hasAddresses: Bool
   }
@@ -58,7 +73,9 @@ private struct ResidentsQuestion: Question {
 private final class ResidentsCollector: Collector<ResidentsQuestion.Answer> {
   private let address: UInt64
   private let window: Window
+  private static let most = 1000
   private var serials: [UInt64] = []
+  private var earlier: UInt64 = 0
   private var below: UInt64 = 0
   private var above = UInt64.max
 
@@ -75,10 +92,7 @@ private final class ResidentsCollector: Collector<ResidentsQuestion.Answer> {
       guard kind == .birth ? window.isBorn(batch, index) : window.sees(batch, index) else { continue }
       let place = batch.addresses[index]
       if place == address {
-        if batch.serials[index] != 0 {
-          serials.removeAll { $0 == batch.serials[index] }
-          serials.append(batch.serials[index])
-        }
+        if batch.serials[index] != 0 { came(batch.serials[index], again: kind == .moved) }
       } else if place < address {
         below = max(below, place)
       } else {
@@ -87,10 +101,19 @@ private final class ResidentsCollector: Collector<ResidentsQuestion.Answer> {
     }
   }
 
+  private func came(_ serial: UInt64, again: Bool) {
+    if again { serials.removeAll { $0 == serial } }
+    serials.append(serial)
+    guard serials.count >= 2 * Self.most else { return }
+    earlier &+= UInt64(serials.count - Self.most)
+    serials.removeFirst(serials.count - Self.most)
+  }
+
   override func answer(_ information: TraceInformation) -> ResidentsQuestion.Answer? {
     let near = [below, above].filter { $0 != 0 && $0 != UInt64.max }
     return ResidentsQuestion.Answer(
-      serials: serials.map { SerialNumber($0) }, nearest: near.map { ObjectAddress($0) },
+      serials: serials.suffix(Self.most).map { SerialNumber($0) },
+      earlier: earlier &+ UInt64(max(0, serials.count - Self.most)), nearest: near.map { ObjectAddress($0) },
       hasAddresses: !near.isEmpty || !serials.isEmpty)
   }
 }

@@ -23,6 +23,12 @@ public struct GenerationsQuestion: Question, Sendable {
     self.atMark = atMark
   }
 
+  /// Whether objects that were discarded while recording are in the answer: not by marks that were set afterwards, as their
+  /// generation is all that is known of them.
+  public static func countsDiscarded(window: TimeWindow, atMark: Bool, _ timeline: Timeline) -> Bool {
+    window == .whole && !atMark && !timeline.hasLaterMarks
+  }
+
   /// See `Question`.
   public func collector(_ analysis: Analysis) throws(QuestionError) -> Collector<Generations> {
     GenerationsCollector(
@@ -106,8 +112,23 @@ private final class GenerationsCollector: Collector<Generations> {
     add(life, Tally(transientCount: life.ends ? 1 : 0, transientBytes: life.frees ? life.size : .zero))
   }
 
+  /// Objects that died and whose events were discarded, by the generations of the file. Nobody knows when they died: they
+  /// count where only the end matters.
+  private func addDiscarded() {
+    guard GenerationsQuestion.countsDiscarded(window: question.window, atMark: question.atMark, timeline) else {
+      return
+    }
+    for total in analysis.trace.totals {
+      guard let row = analysis.catalog.row(total.type), selected[row] else { continue }
+      let key = Key(generation: timeline.generation(file: total.generation.rawValue, time: 0), row: row)
+      tallies[key, default: Tally()] += Tally(
+        transientCount: Int(clamping: total.births), transientBytes: ByteCount(Int64(clamping: total.bytes)))
+    }
+  }
+
   override func answer(_ information: TraceInformation) -> Generations? {
     lives.forEachLeft { persistent($0) }
+    addDiscarded()
     var rows: [UInt32: [Generations.Row]] = [:]
     for (key, tally) in tallies where LifespanFilter.all.keeps(tally) {
       rows[key.generation, default: []].append(

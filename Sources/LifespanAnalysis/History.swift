@@ -91,8 +91,10 @@ public struct History: Sendable, Codable, Equatable {
   public var object: ObjectRecord
   /// Its events in the order of the recording.
   public var events: [Event]
-  /// By address: all other objects that lay there, oldest first; ask for them by @serial.
+  /// By address: the other objects that lay there last, at most 999, oldest first; ask for them by @serial.
   public var others: [ObjectRecord]
+  /// By address: how many lay there before those.
+  public var earlierOthers: UInt64 = 0
 
   /// Memberwise.
   public init(object: ObjectRecord, events: [Event], others: [ObjectRecord] = []) {

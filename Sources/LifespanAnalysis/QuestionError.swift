@@ -14,6 +14,10 @@ public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
   case unknownMark(String, nearest: [String])
   /// No object with that serial; the recording's first and last.
   case unknownSerial(SerialNumber, births: UInt64)
+  /// The object died before that time, and its events were discarded by that option of `record`.
+  case discarded(SerialNumber, before: TraceTime, by: String)
+  /// No object is known that lay at that address, and what died before that time was discarded.
+  case discardedAddress(ObjectAddress, nearest: [ObjectAddress], before: TraceTime, by: String)
   /// The object is born after the end of the time looked at.
   case bornLater(SerialNumber, Moment)
   /// No object ever lay at that address; addresses where objects lay next to it.
@@ -40,6 +44,11 @@ public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
       births == 0
         ? "no object @\(serial): this recording has no births"
         : "no object @\(serial) in this recording, which has \(births) birth\(births == 1 ? "" : "s")"
+    case .discarded(let serial, let before, let by):
+      "object @\(serial) died before \(before) ns, and its events were discarded (\(by)): only its type's counts have it"
+    case .discardedAddress(let address, let nearest, let before, let by):
+      "no object that is known lay at \(address)" + QuestionError.hint(nearest.map(\.description))
+        + "; what died before \(before) ns was discarded (\(by))"
     case .bornLater(let serial, let moment):
       "object @\(serial) is born after \(QuestionError.words(moment)); give a later --to"
     case .unknownAddress(let address, let nearest):

@@ -169,6 +169,8 @@ private final class StatisticsCollector: Collector<Statistics> {
       guard let row = analysis.catalog.row(total.type) else { continue }
       tallies[row].transientCount &+= Int(clamping: total.births)
       tallies[row].transientBytes += ByteCount(Int64(clamping: total.bytes))
+      // How many of these were temporary is not known.
+      tallies[row].temporaryCount = nil
     }
   }
 
@@ -182,6 +184,10 @@ private final class StatisticsCollector: Collector<Statistics> {
       if summed[row] { total += tally }
       kinds[type.kind, default: Tally()] += tally
       if question.lifespan.keeps(tally) { rows.append(Statistics.Row(type: type, tally: tally)) }
+    }
+    if tallies.contains(where: { $0.temporaryCount == nil }) {
+      total.temporaryCount = nil
+      for kind in kinds.keys { kinds[kind]?.temporaryCount = nil }
     }
     rows.sort { one, other in
       let left = (other.tally.persistentBytes, other.tally.totalBytes, one.type.name, one.type.id)

@@ -18,7 +18,7 @@ public struct Timeline: Sendable {
   let marks: [Mark]
   /// The letters of the generation after the last mark.
   let openName: String
-  private let hasLaterMarks: Bool
+  let hasLaterMarks: Bool
   private let laterMarks: [(fileGeneration: UInt32, time: Int64)]
   private let fileMarks: [UInt32]
   let ticksPerUnit: Int64

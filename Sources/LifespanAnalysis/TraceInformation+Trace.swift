@@ -59,6 +59,7 @@ extension TraceInformation {
     counters = trace.end ?? [:]
     endedByItself = counters["clean"].map { $0 != 0 }
     exitStatus = counters["exit_status"].map { Int(clamping: $0) }
+    takeDiscarded(trace)
     olderEventsDropped = info["history.dropped"].flatMap { UInt64($0) } ?? 0
     wasPaused = trace.recording.contains { !$0.goesOn }
     marks = timeline.marks.enumerated().map { index, mark in
@@ -69,9 +70,20 @@ extension TraceInformation {
     end = max(trace.header.time(last), asOf ?? .start)
   }
 
+  private mutating func takeDiscarded(_ trace: Trace) {
+    guard let by = info["discarded.by"], let before = info["discarded.before"].flatMap({ Int64($0) }) else { return }
+    let options = ["keep living": "--keep living", "max size": "--max-size"]
+    let events = info["discarded.events"].flatMap { UInt64($0) } ?? 0
+    let objects = trace.totals.reduce(0) { $0 &+ $1.births }
+    discarded = Discarded(
+      by: options[by] ?? by, before: trace.header.time(Ticks(before)), objects: objects, events: events)
+    eventsRecorded &+= events
+    birthsRecorded &+= objects
+  }
+
   private mutating func takeGaps(_ trace: Trace) {
     let reasons: [UInt64: Gap.Reason] = [
-      1: .ringFull, 2: .noRing, 3: .suppressed, 4: .recorderDied, 5: .damagedRecord,
+      1: .ringFull, 2: .noRing, 3: .suppressed, 4: .recorderDied, 5: .damagedRecord, 6: .sizeLimit,
     ]
     for row in trace.gaps {
       let hole = Lost(births: row.births, deaths: row.deaths, others: row.others)

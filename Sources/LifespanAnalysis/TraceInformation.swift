@@ -58,6 +58,8 @@ public struct TraceInformation: Sendable, Codable, Equatable {
       case recorderDied
       /// A record was damaged.
       case damagedRecord
+      /// The trace had reached the size that it was given.
+      case sizeLimit
       /// One that this version does not know.
       case other
     }
@@ -80,6 +82,26 @@ public struct TraceInformation: Sendable, Codable, Equatable {
       self.to = to
       self.lost = lost
       self.reason = reason
+    }
+  }
+
+  /// What `record --keep living` and `--max-size` took out of the trace.
+  public struct Discarded: Sendable, Codable, Hashable {
+    /// The option that did it, as it is typed.
+    public var by: String
+    /// Of what died before this moment there is no event left.
+    public var before: TraceTime
+    /// Objects that died; they are counted by type and generation.
+    public var objects: UInt64
+    /// Events: all of those objects, older ones of the objects that lived then.
+    public var events: UInt64
+
+    /// Memberwise.
+    public init(by: String, before: TraceTime, objects: UInt64, events: UInt64) {
+      self.by = by
+      self.before = before
+      self.objects = objects
+      self.events = events
     }
   }
 
@@ -127,10 +149,12 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   /// Every pair of the INFO chunks, also those above.
   public var info: [String: String] = [:]
 
-  /// Events in the file, up to where it could be read.
+  /// Events recorded, up to where the file could be read: those in it, and those that were discarded.
   public var eventsRecorded: UInt64 = 0
   /// Births among them.
   public var birthsRecorded: UInt64 = 0
+  /// What was taken out of the trace while it was recorded; nil: nothing.
+  public var discarded: Discarded?
   /// Events lost, by the gaps, or by the end's own count where that is larger (the rest then under `others`).
   public var lost = Lost()
   /// Where they were lost.

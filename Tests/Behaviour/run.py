@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
 MODULES = ("exactness unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer"
-           " linked_door scripts threads resident containers")
+           " linked_door scripts threads resident long_runs containers")
 for module in MODULES.split():
     importlib.import_module(module)
 

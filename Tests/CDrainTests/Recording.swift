@@ -31,7 +31,8 @@ final class Recording {
 
   init(
     rings: UInt32 = 1, log2: UInt32 = 12, history: UInt32 = 0, sink: Bool = true, file: Bool = false,
-    unit: UInt32 = 1, threadCheck: Bool = false, samples: Bool = false
+    unit: UInt32 = 1, threadCheck: Bool = false, samples: Bool = false,
+    next: ((inout lifespan_drain_options) -> Void)? = nil
   ) throws {
     fake = try XCTUnwrap(fake_create(rings, log2, file))
     var options = lifespan_drain_options()
@@ -43,6 +44,7 @@ final class Recording {
     options.history_events = history
     options.process_tid_check = threadCheck ? 1 : 0
     options.sample_pid = samples ? UInt32(getpid()) : 0
+    next?(&options)
     drain = try XCTUnwrap(lifespan_drain_create(&options))
   }
 
@@ -168,7 +170,7 @@ extension Trace {
   }
 
   /// Counts the trace as a reader does: by type, or by type and generation, from the events and the totals.
-  func tallies(since least: UInt32 = 0) throws -> [UInt32: Tally] {
+  func tallies(since least: UInt32 = 0, ending: TraceEnding.Reason = .whole) throws -> [UInt32: Tally] {
     struct Life {
       var type: UInt32
       var size: Int64
@@ -177,7 +179,7 @@ extension Trace {
     }
     var tallies: [UInt32: Tally] = [:]
     var lives: [UInt64: Life] = [:]
-    for event in try allEvents() {
+    for event in try allEvents(ending: ending) {
       guard let serial = event.serial?.rawValue else { continue }
       if event.kind == .birth {
         let site = sites[Int(try XCTUnwrap(event.site).rawValue)]

@@ -171,6 +171,7 @@ import Testing
     #expect(history.events.map(\.kind) == [.birth, .moved])
     #expect(history.events.map(\.address) == [ObjectAddress(0x8000), ObjectAddress(0x7000)])
     #expect(history.others.map(\.serial) == [first])
+    #expect(history.earlierOthers == 0)
     #expect(try analysis.history(of: .address(ObjectAddress(0x8000))).object.serial == second)
   }
 

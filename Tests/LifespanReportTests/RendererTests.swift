@@ -120,6 +120,37 @@ final class RendererTests: XCTestCase {
     check(report.render(options(limit: 1)), "stats-discarded.txt")
   }
 
+  func testATraceThatFollowsWhatLivesSaysSo() {
+    var information = Sample.information
+    information.discarded = .init(
+      by: "--keep living", before: TraceTime(12_345_000_000), objects: 12_000, events: 30_000)
+    var subject = ReportSubject(information, discarded: 12_000)
+    func notes() -> [String] { Preface.notes(subject) }
+    let what = "events of what died before 12.3 s were discarded (--keep living)"
+    XCTAssertEqual(notes(), [what + ": 12,000 objects, counted by type, not listed, without history"])
+    subject.countsDiscarded = false
+    XCTAssertEqual(notes(), [what + ": 12,000 objects, in no count of this report"])
+    subject.discarded = 0
+    XCTAssertEqual(notes(), [what])
+    let json = StatisticsReport(Sample.statistics, subject: subject, names: Sample.names).render(options(.json))
+    XCTAssertTrue(
+      json.contains(
+        #""discarded":{"by":"--keep living","before_ns":12345000000,"objects":12000,"events":30000}"#), json)
+  }
+
+  func testBirthsThatDidNotFitAreSaidFirst() {
+    var information = Sample.information
+    information.lost.births = 7
+    information.gaps = [
+      .init(
+        thread: .unknown, from: TraceTime(1_000_000), to: TraceTime(2_000_000), lost: .init(births: 7),
+        reason: .sizeLimit)
+    ]
+    XCTAssertEqual(
+      Preface.notes(ReportSubject(information)).last,
+      "what lives did not fit into the trace any more (--max-size): some births were not recorded")
+  }
+
   func testKeptObjectsAndTokensAreSaidBesideTheSums() {
     var statistics = Sample.statistics
     statistics.total.keptCount = 3

@@ -13,6 +13,7 @@ _lifespan() {
       --lifespan) words="all living destroyed" ;;
       --format) words="table json csv markdown" ;;
       --when-full) words="wait drop" ;;
+      --keep) words="all living" ;;
       --events) words="allocations refcounts" ;;
       --color) words="auto always never" ;;
       --) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;

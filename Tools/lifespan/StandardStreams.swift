@@ -18,6 +18,12 @@ enum StandardStreams {
 
   /// Writes all of it or gives up at the first error: nobody listens then.
   static func write(_ text: String, to descriptor: Int32) {
+    StatusLine.clear()
+    writeRaw(text, to: descriptor)
+  }
+
+  /// The same, beside a status line that is shown.
+  static func writeRaw(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

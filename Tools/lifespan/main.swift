@@ -36,4 +36,5 @@ do {
   StandardStreams.errorLine("lifespan: " + described.line)
   status = described.status
 }
+StatusLine.clear()
 exit(status.code)

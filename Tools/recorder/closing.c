@@ -1,6 +1,7 @@
 // The one line on stderr after the program: what was recorded, or why nothing was. The words are those of
 // Tools/lifespan/Record/ClosingLine.swift. See recorder.h.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ static void put_next(FILE *out, const char *path) {
 
 static void put_recorded(FILE *out) {
   struct finished sum = {0};
-  const struct finished *last = NULL, *broken = NULL;
+  const struct finished *last = NULL, *broken = NULL, *grown = NULL;
   const char *limitation = NULL;
   for (size_t i = 0; i < session.finished_count; i++) {
     const struct finished *one = &session.finished[i];
@@ -33,6 +34,7 @@ static void put_recorded(FILE *out) {
     fprintf(out, "%s%s", last ? ", " : "", one->path);
     last = one;
     if (!broken && one->error) broken = one;
+    if (!grown && one->unbounded) grown = one;
     if (!limitation) limitation = one->limitation;
     sum.counts.events += one->counts.events;
     sum.counts.lost += one->counts.lost;
@@ -60,6 +62,13 @@ static void put_recorded(FILE *out) {
   fputc('.', out);
   if (broken) {
     fprintf(out, " %s is cut: %s.", broken->path, strerror(broken->error));
+    return;
+  }
+  if (grown) {
+    bool moved = grown->unbounded == ESTALE || grown->unbounded == ENOENT;
+    fprintf(out, " %s was kept as it is: %s%s.", grown->path,
+            moved ? "it was moved or replaced while it was recorded" : "no file could take its place: ",
+            moved ? "" : strerror(grown->unbounded));
     return;
   }
   if (session.problem_count) fprintf(out, " Not recorded: %s.", session.problems[0]);

@@ -20,6 +20,11 @@ const struct option record_table[] = {
   {"--record", NULL, "PATTERN", NULL, true, "types to record; with --ignore in order, last match wins"},
   {"--ignore", NULL, "PATTERN", NULL, true, "types to leave out"},
   {"--swift-only", NULL, NULL, NULL, false, "no blocks of malloc that are no Swift objects"},
+  {"--keep", NULL, "all|living", "all|living", false,
+   "living: discard events of what died, so that the trace follows what lives; default all"},
+  {"--max-size", NULL, "BYTES", NULL, false,
+   "the trace never exceeds this: the oldest events of what died go; while it is recorded a second file of up to that size "
+   "is beside it"},
   {"--unwind", NULL, "auto|fp|libunwind|none", "auto|fp|libunwind|none", false, "how stacks are taken; default auto"},
   {"--depth", NULL, "N", NULL, false, "frames kept of a stack; default 256"},
   {"--buffer", NULL, "BYTES", NULL, false, "shared memory that is there before the program starts; default 4M"},
@@ -66,6 +71,15 @@ static uint64_t buffer_bytes(void) {
   uint64_t bytes = DEFAULT_BUFFER;
   if (given && (!bytes_of(given, &bytes) || bytes < LEAST_BUFFER || bytes > MOST_BUFFER))
     fail(STATUS_USAGE, "--buffer does not take '%s': expected a number of bytes, e.g. 65536, 64K, 1M, 2G, from 64K to 4G", given);
+  return bytes;
+}
+
+// Below a megabyte there is no room for the tables that every trace has.
+static uint64_t size_limit(void) {
+  const char *given = value_of("--max-size");
+  uint64_t bytes = 0;
+  if (given && (!bytes_of(given, &bytes) || bytes < 1 << 20))
+    fail(STATUS_USAGE, "--max-size does not take '%s': expected a number of bytes, e.g. 65536, 64K, 1M, 2G, at least 1M", given);
   return bytes;
 }
 
@@ -123,6 +137,8 @@ struct record_options record_options(void) {
   struct record_options options = {.output = value_of("--output"), .force = has("--force"), .exact_time = is("--time", "exact")};
   if (options.output && !*options.output) fail(STATUS_USAGE, "-o does not take '': expected a file name");
   options.buffer = buffer_bytes();
+  options.keep_living = is("--keep", "living");
+  options.max_size = size_limit();
   options.unwind = has("--unwind") ? value_of("--unwind") : "auto";
   options.as_typed = as_typed();
   struct lifespan_options *mapping = &options.mapping;

@@ -93,6 +93,8 @@ void print_help(const struct command *command);
 struct record_options {
   const char *output;
   bool force, exact_time, blocks; // blocks: also of malloc
+  bool keep_living;  // events of what died are discarded
+  uint64_t max_size; // bytes that a trace never exceeds; 0 none
   uint64_t buffer;
   struct lifespan_options mapping;
   const char *unwind;
@@ -146,6 +148,9 @@ struct recording {
   struct lifespan_map *map;
   struct lifespan_drain *drain;
   struct session_drain *thread;
+  struct session_next *next; // makes the file that takes the trace's place; NULL: none ever does
+  bool bounded;              // asked to keep the trace from growing with time
+  uint64_t written;
   void *compressor;
 };
 struct finished {
@@ -154,6 +159,7 @@ struct finished {
   struct lifespan_drain_counts counts;
   int error;
   char *limitation; // NULL: complete
+  int unbounded;    // errno of why the trace was not made anew any more, 0: it was
   uint64_t checked, equal;
 };
 // Takes the file. NULL: not possible, *problem says why.

@@ -11,6 +11,7 @@
 #include "recorder.h"
 
 enum { HISTORY_EVENTS = 65536, COARSE = 1024 };
+#define LARGE (1ull << 30)
 
 // ---- Facts ------------------------------------------------------------------------------------------------------------
 
@@ -61,8 +62,23 @@ struct facts facts_of(pid_t pid, const char *claimed) {
 
 // ---- Begin ----------------------------------------------------------------------------------------------------------------
 
+// Once, when a trace becomes large that nothing keeps from growing.
+static void warn_of_size(const struct recording *self) {
+  char *line = text_of("lifespan: %s has passed 1 GiB; record with --keep living (discards what died) or --max-size BYTES to bound it\n",
+                       self->file.path);
+  for (size_t done = 0, length = strlen(line); done < length;) {
+    ssize_t written = write(2, line + done, length - done);
+    if (written <= 0) break;
+    done += (size_t)written;
+  }
+  free(line);
+}
+
 static int to_file(void *context, const void *bytes, size_t length) {
-  const struct recording *self = context;
+  struct recording *self = context;
+  bool small = self->written < LARGE;
+  self->written += length;
+  if (!self->bounded && small && self->written >= LARGE) warn_of_size(self);
   for (const char *at = bytes; length > 0;) {
     ssize_t written = write(self->file.descriptor, at, length);
     if (written > 0) {
@@ -96,6 +112,13 @@ static struct lifespan_drain *make_drain(struct recording *self, const struct re
     .process_tid_check = shares_pids,
     .sample_pid = (uint32_t)self->pid,
   };
+  self->bounded = options->keep_living || options->max_size;
+  self->next = self->bounded ? session_next_create(self->file.path, self->file.descriptor) : NULL;
+  if (self->next) {
+    wanted.keep_living = options->keep_living;
+    wanted.max_size = options->max_size;
+    wanted.next = (struct lifespan_next){session_next_begin, session_next_write, session_next_commit, session_next_abandon, self->next};
+  }
   return lifespan_drain_create(&wanted);
 }
 
@@ -121,6 +144,7 @@ struct recording *recording_begin(pid_t pid, struct facts facts, const struct re
     lifespan_drain_destroy(self->drain);
     session_map_close(self->map, self->mapping);
   }
+  session_next_destroy(self->next);
   compressor_destroy(self->compressor);
   free(self);
   return NULL;
@@ -198,7 +222,10 @@ struct finished recording_finish(struct recording *self, int wait_status) {
   struct finished result = {.path = text_of("%s", self->file.path), .program = text_of("%s", file_name(self->facts.executable)),
                             .began = began, .error = error ? error : closing, .limitation = limitation(self)};
   lifespan_drain_counts(self->drain, &result.counts);
+  if (self->bounded && !self->next) result.unbounded = ENOTDIR;
+  if (self->next) lifespan_drain_renewed(self->drain, &result.unbounded);
   lifespan_drain_destroy(self->drain);
+  session_next_destroy(self->next);
   result.checked = session_map_checked(self->map, &result.equal);
   session_map_leave(self->map);
   session_map_close(self->map, self->mapping);

@@ -21,6 +21,15 @@ typedef int (*lifespan_sink)(void *context, const void *bytes, size_t length);
 // Compresses `length` bytes into `room` bytes (one zstd frame). Returns the compressed size, 0 when it does not fit.
 typedef size_t (*lifespan_compressor)(void *context, void *target, size_t room, const void *bytes, size_t length);
 
+// A file that is to take the trace's place. 0 or an errno value; after an error the trace goes on as it is.
+struct lifespan_next {
+  int (*begin)(void *context);    // makes an empty file beside the trace
+  lifespan_sink sink;             // writes to it
+  int (*commit)(void *context);   // it takes the trace's place, and the trace's own sink goes on in it
+  void (*abandon)(void *context); // it is not wanted any more; also after an error of commit
+  void *context;
+};
+
 struct lifespan_drain_options {
   struct lifespan_map *map;       // LIFESPAN_MAP_VIRTUAL bytes of address space at least, only `allocated` touched
   int file;                       // the memfd, grown ahead of need by fallocate; -1: all of `allocated` is there already
@@ -32,6 +41,11 @@ struct lifespan_drain_options {
   uint64_t ticks_per_second;      // 0: measured against CLOCK_MONOTONIC by the drain
   uint32_t history_events;        // newest events kept for history and save; 0 none
   struct lifespan_drain *inherits; // of lifespan_drain_take_fork, taken over whatever happens; NULL: none
+  struct lifespan_next next;      // begin NULL: the trace is never made anew, and the four below mean nothing
+  uint64_t max_size;              // bytes that the trace never exceeds: the oldest events go; 0 none
+  uint64_t keep_least;            // keep_living: bytes below which nothing is discarded; 0: 1 MiB
+  uint64_t picture_budget;        // about so many ns of work on another file after each round; 0: 2 ms
+  uint32_t keep_living;           // 1: events of what died are discarded
   uint32_t process_tid_check;     // 1: threads are looked up (tgkill) in the mapping's pid, so that rings of dead ones are taken back
   uint32_t sample_pid;            // the program's process as we call it, whose memory is looked at now and then; 0: it is not
 };
@@ -91,6 +105,8 @@ struct lifespan_drain_counts {
   uint64_t mark_ticks; // since the start: when the newest mark was set; 0 before there is one
 };
 void lifespan_drain_counts(const struct lifespan_drain *drain, struct lifespan_drain_counts *counts);
+// How often another file has taken the trace's place, and the errno value of why none did when it was time last (0: one did).
+uint64_t lifespan_drain_renewed(const struct lifespan_drain *drain, int *error);
 
 // The whole state as a trace (codec none): living objects, totals of the dead, the newest events. The linked door's `save`. 0 or errno.
 int lifespan_drain_save(struct lifespan_drain *drain, lifespan_sink sink, void *context);

@@ -31,7 +31,9 @@ public struct HistoryReport {
     }
     if !history.others.isEmpty {
       let serials = history.others.map { "@\($0.serial)" }.joined(separator: " ")
-      lines.append("other objects that lay at this address: \(serials)")
+      let earlier = history.earlierOthers
+      let before = earlier > 0 ? "\(Units.count(earlier)) earlier ones, then " : ""
+      lines.append("other objects that lay at this address: " + before + serials)
     }
     if history.object.died == nil { lines += Footnotes.ages(subject) }
     lines += Preface.closing(names, style: options.style)
@@ -94,6 +96,7 @@ public struct HistoryReport {
         "refcounts_recorded": .bool(information.recordsReferenceCounts(of: history.object.type)),
         "history": .array(events.map(value)),
         "others": .array(history.others.map { .unsigned($0.serial.rawValue) }),
+        "earlier_others": .unsigned(history.earlierOthers),
       ]).members
     return JSONValue.object(members + Preface.jsonClosing(names)).text
   }

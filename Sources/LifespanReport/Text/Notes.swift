@@ -9,6 +9,9 @@ extension Preface {
     let information = subject.information
     var notes = capture(information)
     if information.lost.total > 0 { notes.append(lost(information)) }
+    if information.gaps.contains(where: { $0.reason == .sizeLimit }) {
+      notes.append("what lives did not fit into the trace any more (--max-size): some births were not recorded")
+    }
     if information.capture != .complete { notes += unseen(information) }
     let ending = information.ending.sentence
     // A file that is being written has no end yet; that is no fault of it.
@@ -54,12 +57,7 @@ extension Preface {
         "\(Units.things(unknown, "object")) died whose birth is not in the recording: \(unknown == 1 ? "it is" : "they are") "
           + "in no count")
     }
-    let discarded = subject.discarded
-    if discarded > 0 {
-      notes.append(
-        "\(Units.things(discarded, "object")) that died \(was(discarded)) discarded while recording: "
-          + "counted by type, not listed, without history")
-    }
+    if let note = discarded(subject) { notes.append(note) }
     let stacks = information.stacksFull
     if stacks > 0 {
       notes.append("\(Units.things(stacks, "stack")) \(was(stacks)) not kept: the table of stacks was full")
@@ -71,6 +69,19 @@ extension Preface {
           + "\(differing == 1 ? "differs" : "differ") from libunwind's")
     }
     return notes
+  }
+
+  /// Objects that died and were discarded, and what that means for this report.
+  private static func discarded(_ subject: ReportSubject) -> String? {
+    let objects = Units.things(subject.discarded, "object")
+    let effect = subject.countsDiscarded ? "counted by type, not listed, without history" : "in no count of this report"
+    if let discarded = subject.information.discarded {
+      let time = Units.tenths(discarded.before.rawValue)
+      return "events of what died before \(time) were discarded (\(discarded.by))"
+        + (subject.discarded > 0 ? ": \(objects), " + effect : "")
+    }
+    guard subject.discarded > 0 else { return nil }
+    return "\(objects) that died \(was(subject.discarded)) discarded while recording: " + effect
   }
 
   private static func was(_ number: UInt64) -> String { number == 1 ? "was" : "were" }

@@ -10,18 +10,21 @@ public struct ReportSubject: Sendable {
   public var isRunning: Bool
   /// Objects that died and were discarded while recording: counted, but not to be listed.
   public var discarded: UInt64
+  /// They are in the report's counts; not in one that looks at a stretch of the recording or at its marks.
+  public var countsDiscarded: Bool
   /// Names in the question that several marks have.
   public var ambiguousMarks: [AmbiguousMark]
 
   /// A recording, finished and whole unless said otherwise.
   public init(
     _ information: TraceInformation, isRunning: Bool = false, discarded: UInt64 = 0,
-    ambiguousMarks: [AmbiguousMark] = []
+    countsDiscarded: Bool = true, ambiguousMarks: [AmbiguousMark] = []
   ) {
     self.ambiguousMarks = ambiguousMarks
     self.information = information
     self.isRunning = isRunning
     self.discarded = discarded
+    self.countsDiscarded = countsDiscarded
   }
 }
 
@@ -84,6 +87,15 @@ public enum Preface {
     ]).members
   }
 
+  /// What was taken out of the trace while it was recorded, or null.
+  private static func discarded(_ information: TraceInformation) -> JSONValue {
+    guard let discarded = information.discarded else { return .null }
+    return .pairs([
+      "by": .string(discarded.by), "before_ns": .integer(discarded.before.rawValue),
+      "objects": .unsigned(discarded.objects), "events": .unsigned(discarded.events),
+    ])
+  }
+
   /// The members that say what is missing.
   static func jsonEvents(_ subject: ReportSubject) -> [JSONValue.Member] {
     let information = subject.information
@@ -93,7 +105,8 @@ public enum Preface {
         "lost_births": .unsigned(information.lost.births), "lost_deaths": .unsigned(information.lost.deaths),
         "unknown_deaths": .unsigned(information.unknownDeaths), "ends_not_seen": .unsigned(information.endsNotSeen),
       ]),
-      "end_ns": .integer(information.end.rawValue), "running": .bool(subject.isRunning),
+      "discarded": discarded(information), "end_ns": .integer(information.end.rawValue),
+      "running": .bool(subject.isRunning),
       "notes": .array(notes(subject).map { .string($0) }),
     ]).members
   }

@@ -55,6 +55,18 @@ void session_drain_unlock(struct session_drain *thread);
 // with either sign.
 int session_drain_stop(struct session_drain *thread);
 
+// ---- session_next.c: the file that takes a trace's place (struct lifespan_next).
+
+struct session_next;
+// For the trace that lies at `path` and is open as `trace`, which must stay open; its descriptor stays the same for ever. NULL:
+// its folder can't be opened. The functions below return 0 or an errno value, ESTALE when the trace does not lie there any more.
+struct session_next *session_next_create(const char *path, int trace);
+void session_next_destroy(struct session_next *next);
+int session_next_begin(void *next);
+int session_next_write(void *next, const void *bytes, size_t length);
+int session_next_commit(void *next);
+void session_next_abandon(void *next);
+
 // ---- session_socket.c: SOCK_SEQPACKET messages with descriptors.
 
 // One message, with `descriptor` attached when it is >= 0. Returns 0 or -errno.

@@ -10,11 +10,11 @@ enum DumpCommand {
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let operand = try TraceOperand(arguments.operands.first)
-    let dump = TraceDump(try operand.open())
+    let dump = TraceDump(try operand.open(streams: true))
     if arguments.has("--json") {
-      try dump.writeJSON { StandardStreams.printText($0) }
+      try dump.writeJSON { StandardStreams.writeRaw($0, to: StandardStreams.report) }
     } else {
-      try dump.write { StandardStreams.printText($0) }
+      try dump.write { StandardStreams.writeRaw($0, to: StandardStreams.report) }
     }
     return .success
   }

@@ -50,7 +50,8 @@ enum GenerationsCommand {
           types: options.types, lifespan: options.lifespan, generation: chosen.name,
           window: Self.window(window, chosen, generations)))
     }
-    let subject = try recording.subject(window, generation: one)
+    let counts = GenerationsQuestion.countsDiscarded(window: window, atMark: atMark, recording.analysis.timeline)
+    let subject = try recording.subject(window, generation: one, countsDiscarded: counts && objects == nil)
     let report = GenerationsReport(
       generations, chosen: chosen, objects: objects, subject: subject, names: recording.names,
       isFiltered: options.isFiltered)

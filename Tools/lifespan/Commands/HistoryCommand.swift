@@ -30,7 +30,7 @@ enum HistoryCommand {
     let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, symbols: options.symbols)
     let window = try recording.window(arguments)
     let history = try recording.analysis.history(of: selector, window: window)
-    let subject = try recording.subject(window)
+    let subject = try recording.subject(window, countsDiscarded: false)
     let report = HistoryReport(history, subject: subject, names: recording.names)
     recording.print(report.render(options.report), options.report, subject)
     return .success

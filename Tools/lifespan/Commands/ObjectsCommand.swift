@@ -35,7 +35,7 @@ enum ObjectsCommand {
         types: options.types, lifespan: options.lifespan, window: window,
         // Another order than that of births needs them all.
         limit: options.report.sort == nil ? options.report.limit : nil))
-    let subject = try recording.subject(window)
+    let subject = try recording.subject(window, countsDiscarded: false)
     let report = ObjectsReport(
       list, subject: subject, names: recording.names,
       isFiltered: options.isFiltered || window != .whole)

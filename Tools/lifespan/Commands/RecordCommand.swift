@@ -23,6 +23,13 @@ enum RecordCommand {
       help: "types to record; with --ignore in order, last match wins"),
     .option("--ignore", value: "PATTERN", repeatable: true, help: "types to leave out"),
     .flag("--swift-only", help: "no blocks of malloc that are no Swift objects"),
+    .choice(
+      "--keep", of: ["all", "living"],
+      help: "living: discard events of what died, so that the trace follows what lives; default all"),
+    .option(
+      "--max-size", value: "BYTES",
+      help: "the trace never exceeds this: the oldest events of what died go; while it is recorded a second file "
+        + "of up to that size is beside it"),
     .choice("--unwind", of: ["auto", "fp", "libunwind", "none"], help: "how stacks are taken; default auto"),
     .option("--depth", value: "N", help: "frames kept of a stack; default \(RecordOptions.defaultDepth)"),
     .option("--buffer", value: "BYTES", help: "shared memory that is there before the program starts; default 4M"),

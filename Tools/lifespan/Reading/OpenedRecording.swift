@@ -31,10 +31,13 @@ struct OpenedRecording {
 
   /// What the report is about, and which marks were meant by the names in its question. Asked after the questions it costs
   /// nothing.
-  func subject(_ window: TimeWindow = .whole, generation: String? = nil) throws -> ReportSubject {
+  func subject(
+    _ window: TimeWindow = .whole, generation: String? = nil, countsDiscarded: Bool? = nil
+  ) throws -> ReportSubject {
     let discarded = analysis.trace.totals.reduce(0) { $0 &+ $1.births }
     return ReportSubject(
       try analysis.information(), isRunning: elapsed != nil, discarded: discarded,
+      countsDiscarded: countsDiscarded ?? (window == .whole),
       ambiguousMarks: try analysis.ambiguousMarks(in: window, generation: generation))
   }
 

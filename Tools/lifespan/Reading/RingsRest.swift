@@ -7,8 +7,9 @@ import LifespanTrace
 
 extension TraceOperand {
   /// Opens the trace, with what its rings hold where it was cut.
-  func open() throws -> Trace {
-    let file = try LifespanTrace.TraceFile(path: path)
+  /// `streams`: the report is printed while it is read.
+  func open(streams: Bool = false) throws -> Trace {
+    let file = try ReadingProgress.open(path, streams: streams)
     let trace = try Trace(file)
     guard elapsed == nil, trace.ending.reason != .whole else { return trace }
     guard let rest = try RingsRest(of: trace, file, beside: path) else { return trace }
@@ -25,7 +26,7 @@ private struct RingsRest {
   let said: String
 
   /// Nil where there is no rings file, or it is not this trace's. Throws what is wrong with one that is.
-  init?(of trace: Trace, _ file: LifespanTrace.TraceFile, beside path: String) throws {
+  init?(of trace: Trace, _ file: any TraceBytes, beside path: String) throws {
     for rings in [trace.info["rings"], path + ".rings"].compactMap({ $0 }) where access(rings, F_OK) == 0 {
       var map: OpaquePointer?
       let error = session_map_read(rings, &map)
@@ -86,11 +87,11 @@ private struct RingsRest {
 /// The first bytes of a file, and others behind them.
 private final class TracePart: TraceBytes {
   let name: String
-  private let file: LifespanTrace.TraceFile
+  private let file: any TraceBytes
   private let length: UInt64
   private let rest: TraceMemory
 
-  init(_ file: LifespanTrace.TraceFile, length: UInt64, then rest: [UInt8] = []) {
+  init(_ file: any TraceBytes, length: UInt64, then rest: [UInt8] = []) {
     name = file.name
     self.file = file
     self.length = length

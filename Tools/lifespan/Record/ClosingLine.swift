@@ -1,5 +1,6 @@
 // The one line on stderr after the program: what was recorded, or why nothing was. Used by RecordCommand.
 
+import Glibc
 import LifespanReport
 
 enum ClosingLine {
@@ -31,6 +32,9 @@ enum ClosingLine {
     if let gone = traces.first(where: \.isGone) {
       return line + " \(gone.path) is gone: it was removed or renamed while it was written."
     }
+    if let grown = traces.first(where: { $0.unbounded != 0 }) {
+      return line + " \(grown.path) was kept as it is: \(reason(grown.unbounded))."
+    }
     if let problem = problems.first { line += " Not recorded: \(problem)." }
     return line + " Next: lifespan stats" + (traces.last.map { argument($0.path) } ?? "")
   }
@@ -39,6 +43,12 @@ enum ClosingLine {
   private static func names(_ traces: [FinishedRecording]) -> String {
     guard traces.count > 4, let first = traces.first else { return traces.map(\.path).joined(separator: ", ") }
     return "\(first.path) and \(Units.count(UInt64(traces.count - 1))) more traces"
+  }
+
+  /// Why the trace could not be made anew.
+  private static func reason(_ error: Int32) -> String {
+    error == ESTALE || error == ENOENT
+      ? "it was moved or replaced while it was recorded" : "no file could take its place: " + SystemError.text(error)
   }
 
   private static func reason(_ finished: [FinishedRecording], _ problems: [String], _ program: String) -> String {

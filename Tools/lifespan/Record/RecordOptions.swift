@@ -21,6 +21,10 @@ struct RecordOptions: Sendable {
   var buffer = RecordOptions.defaultBuffer
   var whenFull = LIFESPAN_FULL_WAIT
   var exactTime = false
+  /// Events of what died are discarded.
+  var keepsLiving = false
+  /// Bytes that a trace never exceeds; 0 none.
+  var maxSize: UInt64 = 0
   var paused = false
   var markSignal: Int32 = 0
   var deathStacks = false
@@ -46,6 +50,8 @@ struct RecordOptions: Sendable {
     depth = UInt32(try Self.number(arguments, "--depth", 1...Self.depthLimit) ?? UInt64(Self.defaultDepth))
     buffer = try Self.bufferBytes(arguments)
     whenFull = arguments.value("--when-full") == "drop" ? LIFESPAN_FULL_DROP : LIFESPAN_FULL_WAIT
+    keepsLiving = arguments.value("--keep") == "living"
+    maxSize = try Self.sizeLimit(arguments)
     exactTime = arguments.value("--time") == "exact"
     paused = arguments.has("--paused")
     markSignal = try arguments.value("--mark-signal", expected: SignalName.form, SignalName.number) ?? 0
@@ -79,6 +85,13 @@ struct RecordOptions: Sendable {
       ValueParser.bytes($0).flatMap { bufferRange.contains($0) ? $0 : nil }
     }
     return bytes ?? defaultBuffer
+  }
+
+  /// Below a megabyte there is no room for the tables that every trace has.
+  private static func sizeLimit(_ arguments: ParsedArguments) throws -> UInt64 {
+    try arguments.value("--max-size", expected: ValueParser.bytesForm + ", at least 1M") {
+      ValueParser.bytes($0).flatMap { $0 >= 1 << 20 ? $0 : nil }
+    } ?? 0
   }
 
   private static func rules(_ arguments: ParsedArguments) throws -> String {

@@ -41,11 +41,14 @@ final class Recording {
   let mapping: Int32
   /// The mapping's file (--rings).
   private let ringsPath: String?
+  private let options: RecordOptions
   private let map: OpaquePointer
   private let drain: OpaquePointer
   private var thread: OpaquePointer?
   private let compressor = TraceCompressor()
-  private let descriptorBox: UnsafeMutablePointer<Int32>
+  private let sink: TraceSink
+  /// Makes the file that takes the trace's place; nil where none ever does.
+  private let next: OpaquePointer?
 
   /// Makes the mapping and the drain; draining begins with `start`.
   init(_ process: RecordedProcess, number: UInt32, options: RecordOptions, file: TraceFile) throws {
@@ -53,6 +56,7 @@ final class Recording {
     self.number = number
     standing = process.standing
     self.file = file
+    self.options = options
     var given = options.forMapping()
     var made: OpaquePointer?
     (mapping, ringsPath) = Self.makeMapping(process.pid, &given, options, &made)
@@ -63,13 +67,14 @@ final class Recording {
     }
     map = made
     session_map_set_number(made, number)
-    descriptorBox = .allocate(capacity: 1)
-    descriptorBox.initialize(to: file.descriptor)
+    sink = TraceSink(file, isBounded: options.isBounded)
+    next = options.isBounded ? session_next_create(file.path, file.descriptor) : nil
     var wanted = lifespan_drain_options()
     wanted.map = map
     wanted.file = mapping
-    wanted.sink = Self.sink
-    wanted.sink_context = UnsafeMutableRawPointer(descriptorBox)
+    wanted.sink = TraceSink.callback
+    wanted.sink_context = Unmanaged.passUnretained(sink).toOpaque()
+    if let next { options.bound(&wanted, next) }
     wanted.compressor = TraceCompressor.callback
     wanted.compressor_context = Unmanaged.passUnretained(compressor).toOpaque()
     wanted.inherits = process.fork?.drain
@@ -82,7 +87,7 @@ final class Recording {
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
       session_map_close(made, mapping)
-      descriptorBox.deallocate()
+      session_next_destroy(next)
       throw CommandFailure("the recording cannot be drained: \(reason)")
     }
     self.drain = drain
@@ -111,21 +116,6 @@ final class Recording {
       ("host", OutputName(pattern: nil).host), ("refcounts", options.refcounts ? "all" : "tracked"),
       ("unwind", options.unwindName), ("recording", "all"),
     ]
-  }
-
-  private static let sink: lifespan_sink = { context, bytes, length in
-    guard let descriptor = context?.assumingMemoryBound(to: Int32.self).pointee, var next = bytes else { return EINVAL }
-    var left = length
-    while left > 0 {
-      let written = write(descriptor, next, left)
-      if written > 0 {
-        next += written
-        left -= written
-      } else if errno != EINTR {
-        return errno
-      }
-    }
-    return 0
   }
 
   func start() throws {
@@ -216,6 +206,8 @@ final class Recording {
     if error == 0, let ringsPath { unlink(ringsPath) }
     var counts = lifespan_drain_counts()
     lifespan_drain_counts(drain, &counts)
+    var unbounded: Int32 = options.isBounded && next == nil ? ENOTDIR : 0
+    if next != nil { _ = lifespan_drain_renewed(drain, &unbounded) }
     let capture = self.capture
     var equal: UInt64 = 0
     let checked = session_map_checked(map, &equal)
@@ -227,8 +219,8 @@ final class Recording {
     if began { file.closeFile() } else { file.discard() }
     return FinishedRecording(
       path: file.path, program: facts.name, standing: standing, began: began, blocksAlone: blocksAlone,
-      counts: counts, error: error, limitation: capture, stacksChecked: checked, stacksEqual: equal, isGone: isGone,
-      forks: forks)
+      counts: counts, error: error, limitation: capture, unbounded: unbounded, stacksChecked: checked,
+      stacksEqual: equal, isGone: isGone, forks: forks)
   }
 
   /// Forks whose children have not said hello yet.
@@ -268,7 +260,7 @@ final class Recording {
     session_map_leave(map)
     session_map_close(map, mapping)
     if pidfd >= 0 { Glibc.close(pidfd) }
-    descriptorBox.deallocate()
+    session_next_destroy(next)
   }
 }
 
@@ -286,6 +278,8 @@ struct FinishedRecording {
   let error: Int32
   /// The capture and its reason where it is not complete.
   let limitation: String?
+  /// errno of why the trace was not made anew any more, 0 it was; see `--keep living` and `--max-size`.
+  let unbounded: Int32
   /// Stacks compared with libunwind's.
   let stacksChecked: UInt64
   /// Those of them that were equal.
