@@ -31,7 +31,9 @@ extension RecordSession {
     let running = Dictionary(uniqueKeysWithValues: recordings.map { ($0.pid, $0.standing) })
     let decision = choice.decide(pid: pid, facts: facts, runtime: runtime, running: running)
     if let before = recording(of: pid) { replaced(before, decision) }
-    if runtime == .unhookable, decision == .pass, recordings.isEmpty { problems.append("\(facts.name): \(question.text)") }
+    if runtime == .unhookable, decision == .pass, recordings.isEmpty {
+      problems.append("\(facts.name): \(question.text)")
+    }
     switch decision {
     case .pass: return (verdict(LIFESPAN_VERDICT_PASS), -1)
     case .off: return (verdict(LIFESPAN_VERDICT_OFF), -1)
