@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -164,8 +166,15 @@ EXPORTED void *memalign(size_t alignment, size_t size) __attribute__((alias("mem
 EXPORTED void *valloc(size_t size) __attribute__((alias("valloc_hook")));
 EXPORTED void *pvalloc(size_t size) __attribute__((alias("pvalloc_hook")));
 
+// An executable that is not position-independent and takes the address of free() has a place in its own code stand for it, which jumps to ours.
+static bool is_a_jump_to_ours(void *function) {
+  Dl_info info;
+  ElfW(Sym) *symbol = NULL;
+  return dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
 void *lifespan_preload_foreign_free(void) {
   void *used = dlsym(RTLD_DEFAULT, "free");
-  if (used && used != (void *)free_hook) return used;
+  if (used && used != (void *)free_hook && !is_a_jump_to_ours(used)) return used;
   return lifespan_executable_free();
 }
