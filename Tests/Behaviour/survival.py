@@ -25,7 +25,8 @@ def start_counted(bench, threads, options=(), rest=0):
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=bench.env, cwd=bench.folder, start_new_session=True
     )
     line = command.stdout.readline().decode()
-    expect(line.startswith("pid "), f"the program does not begin: {line!r}, {command.stderr.read1()!r}")
+    if not line.startswith("pid "):  # reading its stderr would wait for a program that has begun
+        expect(False, f"the program does not begin: {line!r}, {command.stderr.read1()!r}")
     return command, int(line.split()[1])
 
 
@@ -76,7 +77,9 @@ def killed_together(bench):
         expect(0 <= made - want_made <= threads, f"round {round}: {made} made, the program counted {want_made}: {said}")
         expect(0 <= freed - want_freed <= threads, f"round {round}: {freed} freed, counted {want_freed}: {said}")
         expect(document["events"]["lost"] == 0, f"{document['events']}")
-        expect("k.rings" in said, f"does not say where the rest came from: {said!r}")
+        # The command may have had the time to end the trace, where the program was killed first.
+        cut = any("no end" in note for note in document["notes"]) or os.path.exists(bench.path("k.rings"))
+        expect(not cut or "k.rings" in said, f"round {round}: does not say where the rest came from: {said!r}")
 
 
 @behaviour("rings that are another trace's, damaged or a link are not used, and the trace is read as far as it goes")
@@ -157,7 +160,10 @@ def command_killed(bench):
         if command.returncode == -9:
             truth = [x for x in out.splitlines() if x.startswith("TRUTH")]
             expect(truth == [x for x in plain.out.splitlines() if x.startswith("TRUTH")] or out == plain.out, out[-200:])
-        expect("lifespan:" not in err, f"says {err!r}")
+        # Killed before the program has said hello, on a busy machine: one line says that nothing is recorded.
+        # The program may also have ended before the kill: then the closing line stands there.
+        said = [line for line in err.splitlines() if line.startswith("lifespan:") and "nothing recorded" not in line]
+        expect(not said, f"says {err!r}")
 
 
 @behaviour("the command is stopped for five seconds: the program goes on, and what was lost is counted")

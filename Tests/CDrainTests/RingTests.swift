@@ -127,7 +127,7 @@ final class RingTests: XCTestCase {
         lifespan_cell(a: 1, b: head(LIFESPAN_R_IMAGE, 3, 1 << 32)), lifespan_cell(a: 1, b: 2),
         lifespan_cell(a: 0, b: 1),
       ],
-      [lifespan_cell(a: 1, b: head(LIFESPAN_R_THREAD, 2, 1)), lifespan_cell(a: 0, b: 3)],
+      [lifespan_cell(a: 1, b: head(LIFESPAN_R_THREAD, 2, 1)), lifespan_cell(a: 0, b: 99)],
       [lifespan_cell(a: 1, b: head(LIFESPAN_R_THREAD, 2, 1 << 32)), lifespan_cell(a: 0, b: 1)],
     ]
     for (number, cells) in wrong.enumerated() {
@@ -251,7 +251,8 @@ final class RingTests: XCTestCase {
         applied += recording.counts.events
       }
     }
-    XCTAssertGreaterThan(applied, 5000, "the bytes are so random that they reach nothing")
+    // A fork in them holds back what comes after it, as it must.
+    XCTAssertGreaterThan(applied, 2000, "the bytes are so random that they reach nothing")
   }
 
   private func totals(_ rows: [UInt32: lifespan_row]) -> [UInt32: Tally] { rows.mapValues { Tally($0) } }

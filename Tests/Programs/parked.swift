@@ -8,23 +8,20 @@ final class Item {
   deinit { Item.tally.gone(born) }
 }
 
-final class Runner: Thread {
+nonisolated(unsafe) var held: [Item] = []
+
+@inline(never) func startRunner() -> Thread {
   let started = DispatchSemaphore(value: 0)
-  var held: [Item] = []
-  override func main() {
+  let runner = Thread {
+    Thread.current.name = "event loop"
     held.append(Item())
     // A timer that never comes keeps the loop from returning.
     RunLoop.current.add(Timer(timeInterval: 1e9, repeats: true) { _ in }, forMode: .default)
-    RunLoop.current.perform { self.started.signal() }
+    RunLoop.current.perform { started.signal() }
     while RunLoop.current.run(mode: .default, before: .distantFuture) {}
   }
-}
-
-@inline(never) func startRunner() -> Runner {
-  let runner = Runner()
-  runner.name = "event loop"
   runner.start()
-  runner.started.wait()
+  started.wait()
   return runner
 }
 

@@ -124,7 +124,7 @@ static long join(pthread_t thread) {
 }
 
 // All of them at once: none returns before all have come.
-extern "C" void at_once(int count, size_t stack) {
+extern "C" __attribute__((noinline)) void at_once(int count, size_t stack) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   if (stack) pthread_attr_setstacksize(&attributes, stack);
@@ -136,17 +136,17 @@ extern "C" void at_once(int count, size_t stack) {
   for (pthread_t thread : threads) sum += join(thread);
   printf("sum %ld\n", sum);
 }
-extern "C" void one_after_another(int count) {
+extern "C" __attribute__((noinline)) void one_after_another(int count) {
   long sum = 0;
   for (int i = 0; i < count; i++) sum += join(make(returning, i));
   printf("sum %ld\n", sum);
 }
-extern "C" void exits(int count) {
+extern "C" __attribute__((noinline)) void exits(int count) {
   long sum = 0;
   for (int i = 0; i < count; i++) sum += join(make(exiting, i));
   printf("sum %ld, unwound %d, cleaned %d\n", sum, unwound, cleaned);
 }
-extern "C" void cancels(int count) {
+extern "C" __attribute__((noinline)) void cancels(int count) {
   int seen = 0;
   for (int i = 0; i < count; i++) {
     pthread_t thread = make(i % 2 ? cancelled_at_once : cancelled, i);
@@ -156,7 +156,7 @@ extern "C" void cancels(int count) {
   }
   printf("cancelled %d, unwound %d, cleaned %d\n", seen, unwound, cleaned);
 }
-extern "C" void detaches(int count) {
+extern "C" __attribute__((noinline)) void detaches(int count) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -167,7 +167,7 @@ extern "C" void detaches(int count) {
   for (int i = 0; i < count; i++) sem_wait(&ready);
   while (__atomic_load_n(&key_destroyed, __ATOMIC_SEQ_CST) < count) usleep(1000);
 }
-extern "C" void standard(int count) {
+extern "C" __attribute__((noinline)) void standard(int count) {
   int caught = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < count; i++) {
@@ -182,7 +182,7 @@ extern "C" void standard(int count) {
   for (auto &thread : threads) thread.join();
   printf("caught %d\n", caught);
 }
-extern "C" void c11(int count) {
+extern "C" __attribute__((noinline)) void c11(int count) {
   for (int i = 0; i < count; i++) {
     thrd_t thread;
     int result = 0, error = thrd_create(&thread, in_c11, reinterpret_cast<void *>(static_cast<long>(i)));
@@ -193,7 +193,7 @@ extern "C" void c11(int count) {
   printf("\n");
 }
 // A stack that no address space holds: EAGAIN, and nothing was made; the next one is.
-extern "C" void fails(int count) {
+extern "C" __attribute__((noinline)) void fails(int count) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   int huge = pthread_attr_setstacksize(&attributes, 1ul << 47);
@@ -250,7 +250,7 @@ extern "C" void behind() {
   getchar(); // until somebody has seen that they are gone
 }
 // The child's threads are its own.
-extern "C" void forks() {
+extern "C" __attribute__((noinline)) void forks() {
   join(make(returning, 1));
   fflush(stdout);
   pid_t child = fork();

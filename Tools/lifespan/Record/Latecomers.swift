@@ -10,13 +10,23 @@ struct Latecomers {
   /// From fork to hello a process needs milliseconds; on a machine that is very busy a second.
   private static let patience = 100
 
+  /// A process that is being executed shows no environment for a moment: one look that finds none is no proof.
+  private static let certainty = 3
+
   private var looks = 0
+  private var misses = 0
 
   /// True while a process of this session lives that has not said hello: it is still between fork and its first
   /// instruction. /proc shows with which environment a process was executed.
   mutating func mayCome(session: String, greeted: Set<Int32>) -> Bool {
     looks += 1
-    guard looks <= Self.patience, let folder = opendir("/proc") else { return false }
+    guard looks <= Self.patience else { return false }
+    misses = Self.isThere(session: session, greeted: greeted) ? 0 : misses + 1
+    return misses < Self.certainty
+  }
+
+  private static func isThere(session: String, greeted: Set<Int32>) -> Bool {
+    guard let folder = opendir("/proc") else { return false }
     defer { closedir(folder) }
     let word = Array("\(EnvironmentVariable.session.name)=\(session)".utf8) + [0]
     while let entry = readdir(folder) {
