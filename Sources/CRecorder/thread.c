@@ -103,11 +103,13 @@ uint32_t lifespan_thread_number(uintptr_t self, uint32_t *tid) {
   uint32_t used = atomic_load_explicit(&slots_in_use, memory_order_acquire), newest = 0;
   for (uint32_t i = 0; i < used; i++) {
     if (atomic_load(&thread_states[i].self) != self) continue;
+    const struct lifespan_ring *ring = ring_at(i);
+    if (atomic_load_explicit(&ring->state, memory_order_acquire) != LIFESPAN_RING_CLAIMED) continue; // its thread is gone
     // One that is gone without a word may have had the same stack: the newest number is the living one's.
-    uint32_t number = __atomic_load_n(&thread_states[i].number, __ATOMIC_RELAXED);
+    uint32_t number = __atomic_load_n(&ring->thread_number, __ATOMIC_RELAXED);
     if (number <= newest) continue;
     newest = number;
-    *tid = __atomic_load_n(&ring_at(i)->tid, __ATOMIC_RELAXED) & ~TAKEN_OVER;
+    *tid = __atomic_load_n(&ring->tid, __ATOMIC_RELAXED) & ~TAKEN_OVER;
   }
   return newest;
 }
