@@ -102,7 +102,10 @@ static bool wait_for_room(struct lifespan_thread *thread, unsigned cells) {
     else wake_consumer(map);
     look_at_consumer(thread);
     room = (thread->cells || grow(thread)) && thread->head + cells <= thread->limit;
-    if (room || lifespan_consumer_died(map)) break;
+    if (room) break;
+    // With a rings file nothing is given up at once: who kills the consumer is perhaps about to kill us, too.
+    bool left = !atomic_load_explicit(&map->consumer_alive, memory_order_relaxed);
+    if (left || (lifespan_consumer_died(map) && !map->options.rings_file)) break;
     lifespan_raw_sleep(50000);
     uint64_t now = lifespan_monotonic_ns(), moved = atomic_load_explicit(&map->consumer_beat, memory_order_relaxed);
     if (moved != beat) {
