@@ -13,6 +13,7 @@
 #include "encode.h"
 #include "lifespan_drain.h"
 #include "memory.h"
+#include "sample.h"
 
 // Ids are handed out by counters in the program: an id beyond these is no id but damage.
 #define DRAIN_TYPE_LIMIT (1u << 20)
@@ -56,31 +57,6 @@ struct drain_object *drain_living_find(const struct drain_living *living, uint64
 struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
 // Moves other objects.
 void drain_living_remove(struct drain_living *living, struct drain_object *object);
-
-// ---- The heap, and samples of it -------------------------------------------------------------------------------------
-#define DRAIN_HEAP_GRANULE_LOG2 16u
-#define DRAIN_HEAP_LEAF_GRANULES 65536ull // 4 GiB
-#define DRAIN_HEAP_LEAF_BYTES (DRAIN_HEAP_LEAF_GRANULES / 8)
-#define DRAIN_HEAP_LEAVES 32768u // 128 TiB
-#define DRAIN_HEAP_LARGEST (1ull << 40) // a larger block is nobody's
-
-#define DRAIN_PAGES_AT_ONCE 4096u
-
-struct drain_heap {
-  uint64_t count, bytes, footprint; // of what lives: as asked for, and as glibc hands it out
-  uint64_t **leaves;                // NULL: nobody wants to know where
-  uint64_t last;                    // granule
-};
-
-struct drain_sample { // the one under way, or the last one
-  bool running;
-  int file; // pagemap, -1 not to be had
-  unsigned flags, wanted; // wanted: flags of one that comes as soon as this one is done, 0 none
-  uint64_t stamp, resident, anonymous, swapped, present, away; // the last two in pages
-  uint64_t living_count, living_bytes, living_footprint;
-  uint64_t granule;          // the next one to look at
-  uint64_t cost_ns, done_ns, next_ns; // next_ns: when the next one is due
-};
 
 // ---- Types, totals, marks, stacks -----------------------------------------------------------------------------------
 struct drain_type {
@@ -299,20 +275,6 @@ void drain_thread_gone(struct lifespan_drain *d, uint32_t thread, uint32_t tid, 
 // Whether a ring's thread is gone; not while the whole process ends, when no thread of it ended by itself. To be asked
 // again later where it says no.
 bool drain_thread_is_gone(struct lifespan_drain *d, struct drain_ring *r, uint32_t tid);
-
-// heap.c: an object's memory comes and goes; with its size and address as they are then
-bool drain_heap_create(struct drain_heap *heap);
-void drain_heap_destroy(struct drain_heap *heap);
-void drain_heap_born(struct lifespan_drain *d, const struct drain_object *object);
-void drain_heap_freed(struct lifespan_drain *d, const struct drain_object *object);
-
-// sample.c
-void drain_sample(struct lifespan_drain *d); // once a round: begins one when it is due, goes on with it
-void drain_sample_mark(struct lifespan_drain *d);
-void drain_sample_drop(struct lifespan_drain *d);
-// What a program that ends has asked for: read before a round, answered after it.
-uint32_t drain_sample_asked(const struct lifespan_drain *d);
-void drain_sample_answer(struct lifespan_drain *d, uint32_t asked);
 
 // upkeep.c: losses, dead threads, room
 void drain_ring_losses(struct lifespan_drain *d, uint32_t slot);

@@ -147,7 +147,7 @@ struct record_options record_options(void) {
   mapping->unwind = unwind_mode(options.unwind);
   mapping->depth = number_in("--depth", 1, MOST_DEPTH, DEFAULT_DEPTH);
   mapping->when_full = is("--when-full", "drop") ? LIFESPAN_FULL_DROP : LIFESPAN_FULL_WAIT;
-  options.blocks = mapping->malloc_blocks = !has("--swift-only");
+  mapping->malloc_blocks = !has("--swift-only");
   mapping->paused = has("--paused");
   mapping->death_stacks = has("--death-stacks");
   mapping->check_every = number_in("--check-unwind", 1, UINT32_MAX, 0);

@@ -92,7 +92,7 @@ void print_help(const struct command *command);
 
 struct record_options {
   const char *output;
-  bool force, exact_time, blocks; // blocks: also of malloc
+  bool force, exact_time;
   bool keep_living;  // events of what died are discarded
   uint64_t max_size; // bytes that a trace never exceeds; 0 none
   uint64_t buffer;

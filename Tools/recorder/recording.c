@@ -96,10 +96,8 @@ static void tell_information(const struct recording *self, const struct record_o
     const char *key, *value;
   } pairs[] = {{"arguments", self->facts.arguments}, {"recorder", LIFESPAN_VERSION}, {"options", options->as_typed},
                {"host", host_name()}, {"refcounts", options->mapping.refcounts ? "all" : "tracked"},
-               {"unwind", options->unwind}, {"recording", "all"}, {"malloc", "all"}};
-  // The last one is of blocks that are no Swift objects.
-  size_t count = sizeof pairs / sizeof *pairs - (options->blocks ? 0 : 1);
-  for (size_t i = 0; i < count; i++) lifespan_drain_info(self->drain, pairs[i].key, pairs[i].value);
+               {"unwind", options->unwind}, {"recording", "all"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) lifespan_drain_info(self->drain, pairs[i].key, pairs[i].value);
 }
 
 static struct lifespan_drain *make_drain(struct recording *self, const struct record_options *options, bool shares_pids) {
