@@ -29,7 +29,7 @@ private struct Reading {
     analysis = Analysis(
       trace, laterMarks: laterMarks, asOf: laterMarks.isEmpty ? nil : TraceTime(5_000_000),
       naming: RowNaming(
-        closure: { names.closureName(madeAt: $0) },
+        function: { names.functionName(at: $0) },
         blockOwner: laterMarks.isEmpty ? nil : { names.blockOwner(of: $0) }))
   }
 
@@ -97,6 +97,9 @@ private struct Reading {
 
   private func showObjects(_ window: TimeWindow) throws {
     let subject = try subject(window)
+    if let threads = try? analysis.answer(ThreadsQuestion(lifespan: window == .whole ? .all : .living)) {
+      show(ThreadsReport.columnKeys) { ThreadsReport(threads, subject: subject, names: names).render($0) }
+    }
     for lifespan in LifespanFilter.allCases {
       let limit = lifespan == .destroyed ? 3 : nil
       guard let list = try? analysis.answer(ObjectsQuestion(lifespan: lifespan, window: window, limit: limit)) else {
