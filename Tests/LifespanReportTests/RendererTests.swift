@@ -261,6 +261,9 @@ final class RendererTests: XCTestCase {
     information.captureReason = "no \u{9b}31m reason"
     let subject = ReportSubject(information)
     let names = ReportNames(stacks: Sample.Stacks(), symbolizer: LoudNamer())
+    let noisy = ThreadList.Row(
+      thread: ThreadID(2), tid: 701, name: "w\u{1b}]0;x\u{7}", stack: StackID(2), start: 0x2000)
+    let threads = ThreadList(rows: [noisy], livingCount: 1, endedCount: 0)
     for usesColor in [false, true] {
       var options = options()
       options.style = TextStyle(usesColor: usesColor)
@@ -275,6 +278,8 @@ final class RendererTests: XCTestCase {
         ObjectsReport(Sample.objects, subject: subject, names: names).render(options),
         HistoryReport(Sample.history, subject: subject, names: names).render(options),
         DifferenceReport(Sample.difference, subject: subject, names: names).render(options),
+        ThreadsReport(threads, subject: subject, names: names).render(options),
+        ThreadsReport(threads, subject: subject, names: names).render(list),
       ] {
         let own = text.replacing(/\u{1b}\[(0|1|2|33)m/, with: "")
         let loud = own.unicodeScalars.filter { $0 != "\n" && ($0.value < 0x20 || (0x7f...0x9f).contains($0.value)) }

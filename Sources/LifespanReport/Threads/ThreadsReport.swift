@@ -49,7 +49,7 @@ public struct ThreadsReport {
     shown.rows = places.map { all.rows[$0] }
     shown = shown.selecting(options.columns ?? (options.format == .csv ? nil : Self.usualColumns))
     if let text = options.plainText(shown, subject) { return text }
-    return text(shown, of: all.rows.count, options).joined(separator: "\n") + "\n"
+    return options.style.text(text(shown, of: all.rows.count, options))
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {
