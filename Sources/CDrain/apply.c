@@ -83,6 +83,7 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
   object->generation = generation;
   object->thread = record->thread & 0x1fffffff;
   object->pictured = d->picture_bit;
+  object->count = 1;
   drain_heap_born(d, object);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
   event.stack = stack;
@@ -202,6 +203,8 @@ static void apply_moved(struct lifespan_drain *d, const struct drain_record *rec
   object->key = to;
   if (!retyped) object->size = size;
   object->state &= DRAIN_STATE_KEPT;
+  // A block that turns out to be an object: at its birth, or at its end, when nobody has counted.
+  if ((uint32_t)(record->xc >> 32)) object->count = retyped ? DRAIN_COUNT_UNKNOWN : 1;
   apply_new_site(d, object, record, &moved);
   drain_heap_born(d, object);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_MOVED);
@@ -221,6 +224,13 @@ static void apply_moving(struct lifespan_drain *d, const struct drain_record *re
   }
 }
 
+void drain_count(struct drain_object *object, const struct drain_record *record) {
+  int64_t amount = (int64_t)(uint32_t)(record->xa >> 32), count = object->count;
+  if (count == DRAIN_COUNT_UNKNOWN) return;
+  count += record->kind == LIFESPAN_R_RETAIN ? amount : -amount;
+  object->count = count > INT32_MIN && count <= INT32_MAX ? (int32_t)count : DRAIN_COUNT_UNKNOWN;
+}
+
 // A retain or release of the object that `event` names.
 void drain_refcount(struct lifespan_drain *d, const struct drain_record *record, struct drain_event *event) {
   uint64_t before = record->xb & COUNT_UNKNOWN;
@@ -236,6 +246,7 @@ static void apply_refcount(struct lifespan_drain *d, const struct drain_record *
   struct drain_object *object = drain_living_find(&d->living, record->value);
   if (!object || record->stamp < object->stamp) return drain_orphan(d, record);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_RETAIN);
+  drain_count(object, record);
   drain_refcount(d, record, &event);
 }
 

@@ -30,6 +30,7 @@
 
 // ---- The living table -----------------------------------------------------------------------------------------------
 enum { DRAIN_STATE_KEPT = 1, DRAIN_STATE_MOVING = 2 };
+#define DRAIN_COUNT_UNKNOWN INT32_MIN // of a block of malloc that turned out to be an object late
 #define DRAIN_LIMBO (1ull << 48) // key of an object that is being moved and whose old address has been taken already
 
 struct drain_object {
@@ -41,8 +42,10 @@ struct drain_object {
   uint32_t site, generation;
   uint32_t events;                 // of this object so far
   uint32_t state : 2, pictured : 1, thread : 29; // thread: of its birth; pictured: see next.c
+  int32_t count;                   // strong references by what was recorded; 0 once the last release has come
+  uint32_t reserved;
 };
-_Static_assert(sizeof(struct drain_object) == 56, "object");
+_Static_assert(sizeof(struct drain_object) == 64, "a cache line");
 
 struct drain_living {
   struct drain_object *slots;
@@ -217,6 +220,7 @@ struct lifespan_drain {
   struct drain_sample sample;
   uint64_t sampling_since_ns;
   uint32_t sample_answered;
+  uint32_t verified; // options.verify: the program that wants to end may, as far as its counts go
 
   struct lifespan_drain_counts counts;
   struct drain_waiting waiting[DRAIN_WAITING];
@@ -295,6 +299,7 @@ void drain_apply(struct lifespan_drain *d, const struct drain_record *record);
 void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record);
 void drain_born(struct lifespan_drain *d, const struct drain_record *record);
 void drain_end(struct lifespan_drain *d, struct drain_object *object, const struct drain_record *record, unsigned kind);
+void drain_count(struct drain_object *object, const struct drain_record *record);
 void drain_refcount(struct lifespan_drain *d, const struct drain_record *record, struct drain_event *event);
 void drain_emit(struct lifespan_drain *d, struct drain_event *event);
 

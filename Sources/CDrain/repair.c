@@ -66,6 +66,7 @@ static void repair_attach_living(struct lifespan_drain *d, const struct drain_re
                               .thread = record->thread,
                               .generation = object->generation,
                               .ordinal = object->events++};
+  drain_count(object, record);
   drain_refcount(d, record, &event);
 }
 

@@ -182,6 +182,7 @@ uint32_t drain_sample_asked(const struct lifespan_drain *d) {
 
 void drain_sample_answer(struct lifespan_drain *d, uint32_t asked) {
   if (asked == d->sample_answered) return;
+  if (d->map->options.verify && asked != d->verified) return; // its counts are looked at first: verify.c
   d->sample_answered = asked;
   if (d->options.sample_pid) {
     if (d->sample.running) sample_step(d, true);

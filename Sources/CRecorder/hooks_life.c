@@ -69,8 +69,10 @@ ORIGINAL(task_create_common);
 FRAME_POINTER __attribute__((swiftcall)) struct pair lifespan_hook_task_create_common(size_t flags, void *options, const void *type, void *function,
                                                                                      void *context, size_t size) {
   uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
+  lifespan_local.creator = LIFESPAN_CALLER;
   struct pair task = ((create_task)lifespan_original_task_create_common)(flags, options, type, function, context, size);
   lifespan_quiet_end(was);
+  lifespan_local.creator.pc = 0;
   if (!lifespan_on()) return task;
   lifespan_record_held_back(task.first);
   if (task.first) lifespan_record_task_birth(task.first, LIFESPAN_CALLER);

@@ -80,6 +80,7 @@ struct lifespan_local {
   volatile uint32_t inside; // our own code runs: hooks pass on
   const void *held_back;    // LIFESPAN_QUIET_TASK: a block that may be a task's
   uint64_t held_back_size;
+  struct lifespan_frame creator; // who makes a task, while swift_task_create_common runs; pc 0: it does not
 };
 extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
 // Values of `inside` beside 1:

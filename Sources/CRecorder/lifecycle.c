@@ -273,7 +273,9 @@ const struct lifespan_door_table *lifespan_recorder_own_door(void) { return &own
 
 __attribute__((visibility("default"))) void lifespan_mark_generation(const char *name) {
   const struct lifespan_door_table *door = lifespan_recorder_door();
-  if (door->abi == LIFESPAN_ABI) door->mark(name ? name : "", name ? strlen(name) : 0);
+  if (door->abi != LIFESPAN_ABI) return;
+  door->mark(name ? name : "", name ? strlen(name) : 0);
+  lifespan_recorder_marked();
 }
 
 #endif

@@ -91,6 +91,7 @@ void lifespan_record_death(const void *object, struct lifespan_frame caller) {
 // ---- Tasks ------------------------------------------------------------------------------------------------------------
 
 void lifespan_record_task_birth(const void *task, struct lifespan_frame caller) {
+  if (lifespan_spot(task) == LIFESPAN_SPOT_LIVING) return; // born when it was retained first
   bool immortal = (uint32_t)swift_refcount_word(task) == SWIFT_REFCOUNT_IMMORTAL;
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
@@ -114,12 +115,22 @@ void lifespan_record_task_death(const void *task, struct lifespan_frame caller) 
 
 // ---- Reference counts -----------------------------------------------------------------------------------------------------
 
+// swift_task_create_common retains a task and gives it to other threads before it returns: whoever counts from its return on has missed that,
+// and what those threads did. Its first retain comes before anybody else knows it.
+static void task_seen_early(const void *object) {
+  static void *const *task_metadata;
+  if (!task_metadata) task_metadata = lifespan_symbol("_swift_concurrency_debug_asyncTaskMetadata");
+  if (!task_metadata || *(void *const *)object != *task_metadata) return;
+  lifespan_record_task_birth(object, lifespan_local.creator);
+}
+
 void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller) {
   if ((intptr_t)object <= 0) return;
   object = (const void *)((uintptr_t)object & 0x00fffffffffffff8ull);
   uint64_t word = swift_refcount_word(object);
   if ((uint32_t)word == SWIFT_REFCOUNT_IMMORTAL) return;
   if (UNLIKELY(testing(kind == LIFESPAN_R_RETAIN ? &lifespan_self_test_counts.retains : &lifespan_self_test_counts.releases))) return;
+  if (UNLIKELY(lifespan_local.creator.pc)) task_seen_early(object);
   struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
   if (!type.id || !(type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts)) return;
   if (lifespan_spot(object) != LIFESPAN_SPOT_LIVING) return;

@@ -108,7 +108,7 @@ public struct TypeCatalog: Sendable {
   }
 
   /// The row of a type.
-  func row(_ type: TypeID) -> Int? { rowOfType[type] }
+  public func row(_ type: TypeID) -> Int? { rowOfType[type] }
 
   /// Which rows the filter keeps. Throws where a pattern, a module or a kind is that of no type of the recording at all:
   /// a limit that looks at nothing must not hold by a slip of the keyboard.

@@ -190,6 +190,17 @@ bool fake_type(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t kind,
   return put_text(fake, ring, cells, 3, name);
 }
 
+void fake_wants_to_end(struct fake_map *fake, bool verify) {
+  struct lifespan_map *map = fake_mapping(fake);
+  map->options.verify = verify;
+  atomic_fetch_add(&map->sample_wanted, 1);
+}
+
+bool fake_may_end(struct fake_map *fake) {
+  struct lifespan_map *map = fake_mapping(fake);
+  return atomic_load(&map->sample_done) == atomic_load(&map->sample_wanted);
+}
+
 bool fake_image(struct fake_map *fake, uint32_t ring, uint32_t id, uint64_t start, uint64_t end, const char *path) {
   struct lifespan_cell cells[256] = {
       {start, lifespan_head_word(LIFESPAN_R_IMAGE, 0, id)}, {start, end}, {7ull << 32 | strlen(path), 1}};

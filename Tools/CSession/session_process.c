@@ -101,9 +101,10 @@ int session_more_descriptors(uint64_t needed) {
 }
 
 // In the child: the program, or why not through the pipe. Nothing but system calls happens here.
-static _Noreturn void become(const char *path, char *const arguments[], char *const environment[], const void *mask, int report) {
+static _Noreturn void become(const char *path, char *const arguments[], char *const environment[], const void *mask, bool output_to_error, int report) {
   sigprocmask(SIG_SETMASK, mask, NULL);
   if (descriptors.rlim_max) setrlimit(RLIMIT_NOFILE, &descriptors);
+  if (output_to_error) dup2(2, 1);
   execve(path, arguments, environment);
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);
@@ -111,11 +112,11 @@ static _Noreturn void become(const char *path, char *const arguments[], char *co
 }
 
 // fork, not posix_spawn: glibc's leaves its two internal signals ignored in the program, which then are not as without us.
-pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask) {
+pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask, bool output_to_error) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return -errno;
   pid_t pid = fork();
-  if (pid == 0) become(path, arguments, environment, mask, report[1]);
+  if (pid == 0) become(path, arguments, environment, mask, output_to_error, report[1]);
   int error = pid < 0 ? errno : 0;
   close(report[1]);
   // The end of the pipe without a word is exec's success: the descriptor went with it.

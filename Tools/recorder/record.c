@@ -144,13 +144,13 @@ static void step(void) {
 // ---- The program --------------------------------------------------------------------------------------------------------------
 
 static pid_t start_program(const char *path, char **environment) {
-  pid_t pid = session_spawn(path, words.operands, environment, &session.mask_before);
+  pid_t pid = session_spawn(path, words.operands, environment, &session.mask_before, false);
   if (pid == -ENOEXEC) { // as execvp: a file that is no executable format is a script for the shell
     char **script = grown(NULL, words.operand_count + 2, sizeof *script);
     script[0] = "sh";
     script[1] = (char *)path;
     memcpy(script + 2, words.operands + 1, words.operand_count * sizeof *script);
-    pid = session_spawn("/bin/sh", script, environment, &session.mask_before);
+    pid = session_spawn("/bin/sh", script, environment, &session.mask_before, false);
     free(script);
   }
   if (pid > 0) return pid;

@@ -111,6 +111,28 @@ uint64_t lifespan_drain_renewed(const struct lifespan_drain *drain, int *error);
 // The whole state as a trace (codec none): living objects, totals of the dead, the newest events. The linked door's `save`. 0 or errno.
 int lifespan_drain_save(struct lifespan_drain *drain, lifespan_sink sink, void *context);
 
+// ---- Self-check: recorded counts against the runtime's own (verify.c) ----------------------------------------------------
+// Reads two words at each of `count` addresses of the program into words[2 * i]. Gives how many it could read, from the first on.
+typedef size_t (*lifespan_word_reader)(void *context, const uint64_t *addresses, size_t count, uint64_t *words);
+struct lifespan_count_difference {
+  uint64_t serial, address;
+  int64_t recorded, actual; // actual -1: its memory can't be read
+  uint32_t type, stack;     // of its birth
+  uint64_t events;          // of this object so far
+};
+struct lifespan_count_check {
+  uint64_t checked, exact; // living objects whose retains and releases are recorded
+  uint64_t uncounted;      // those whose birth nobody saw, or that the runtime does not count any more
+};
+// Compares every living object. The caller has stopped the program's threads outside retain and release, and drained the rings after that.
+// `differ` is called for each difference. 0, or -EAGAIN: nothing runs yet.
+int lifespan_drain_verify(struct lifespan_drain *drain, lifespan_word_reader read, void *read_context,
+                          void (*differ)(void *context, const struct lifespan_count_difference *), void *differ_context,
+                          struct lifespan_count_check *check);
+// options.verify: whether the program waits to end until its counts have been compared; and: it may now.
+bool lifespan_drain_verify_wanted(const struct lifespan_drain *drain);
+void lifespan_drain_verify_done(struct lifespan_drain *drain);
+
 // ---- Questions (in process, or by the request slot: op, question bytes -> answer bytes) -------------------------------
 // All integers little-endian as in memory; structs below are the wire format. A question is a lifespan_question; answers are arrays.
 enum lifespan_question_op {

@@ -58,6 +58,8 @@ uint64_t lifespan_recorder_mark(const char *name, size_t length);
 
 // The program ends by itself: the recording command gets a moment, 100 ms at most, to look at its memory. Outside hooks.
 void lifespan_recorder_leaving(void);
+// After a mark of the program's own: in a self-check of reference counts it waits as long until they were compared. Not in a signal handler.
+void lifespan_recorder_marked(void);
 
 // Looks for images that came or went. Outside hooks.
 void lifespan_recorder_refresh_images(void);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_ABI 2u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_ABI 3u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
@@ -183,6 +183,7 @@ struct lifespan_options {
   uint32_t children;     // 1: fork children are recorded, each into a mapping of its own
   uint32_t rings_file;   // 1: the mapping is a file that is to survive, see struct lifespan_commit
   uint32_t mark_signal;  // signal number that marks a generation, 0 none
+  uint32_t verify;       // 1: a program that ends waits until the command has compared its reference counts with ours
   uint32_t rules_length; // bytes of `rules`
   char rules[2048];      // "+PATTERN\n" record / "-PATTERN\n" ignore, in order, last match wins
 };

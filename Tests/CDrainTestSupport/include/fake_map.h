@@ -43,6 +43,9 @@ bool fake_mark(struct fake_map *fake, uint32_t ring, int64_t stamp, const char *
 bool fake_node(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t parent, uint64_t pc, uint32_t epoch,
                uint8_t label);
 bool fake_type(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t kind, uint32_t superclass, const char *name);
+// As the recorder does when the program ends: it wants to be looked at, with its counts compared (`verify`); whether it may end now.
+void fake_wants_to_end(struct fake_map *fake, bool verify);
+bool fake_may_end(struct fake_map *fake);
 bool fake_image(struct fake_map *fake, uint32_t ring, uint32_t id, uint64_t start, uint64_t end, const char *path);
 bool fake_thread(struct fake_map *fake, uint32_t ring, uint32_t number, uint32_t tid, const char *name);
 // Renamed, or ended.

@@ -67,6 +67,19 @@ int session_next_write(void *next, const void *bytes, size_t length);
 int session_next_commit(void *next);
 void session_next_abandon(void *next);
 
+// ---- session_stop.c: a process whose threads stand still. All of it on one thread, which is then their tracer.
+
+struct session_code {
+  uint64_t start, end;
+  bool calls_out; // whoever was called from there counts as being there
+};
+struct session_stopped;
+// Stops every thread, none of them inside `code` (which must stay until they go on). 0; -EPERM: we may not; -ESRCH: the process is gone.
+int session_stop(pid_t pid, const struct session_code *code, size_t count, struct session_stopped **stopped);
+void session_go_on(struct session_stopped *stopped);
+// lifespan_word_reader: `context` is the struct session_stopped.
+size_t session_read_words(void *context, const uint64_t *addresses, size_t count, uint64_t *words);
+
 // ---- session_socket.c: SOCK_SEQPACKET messages with descriptors.
 
 // One message, with `descriptor` attached when it is >= 0. Returns 0 or -errno.
@@ -109,7 +122,8 @@ bool session_has_capabilities(const char *path);
 // Stops this process by the signal that stopped the program, so that the shell sees what it would see without us. Returns when it
 // goes on, or at once where the signal is ignored.
 void session_stop_by(int signal);
-// Starts a program with the given signal mask, everything else inherited. Returns its pid or -errno.
-pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask);
+// Starts a program with the given signal mask, everything else inherited (`output_to_error`: its standard output is our standard error). Returns
+// its pid or -errno.
+pid_t session_spawn(const char *path, char *const arguments[], char *const environment[], const void *mask, bool output_to_error);
 
 #endif

@@ -1,17 +1,23 @@
-// `lifespan doctor [PROGRAM]`: can this machine and this program be recorded, with which capture, and why not.
+// `lifespan doctor [PROGRAM]`: can this machine and this program be recorded, with which capture, and why not. With --refcounts the
+// self-check of a program's reference counts (RefcountDoctor.swift).
 import LifespanReport
 
 enum DoctorCommand {
   static let spec = CommandSpec(
-    name: "doctor", usage: "[PROGRAM] [--json]", summary: "can this machine and this program be recorded, and why not",
-    operands: .count(0...1), options: [.json], discussion: { discussion }, run: run)
+    name: "doctor", usage: "[PROGRAM] [--json] | --refcounts [options] -- PROGRAM [ARG…]",
+    summary: "can this machine and this program be recorded, and why not; are its reference counts exact",
+    operands: .count(0...Int.max), options: [.json] + RefcountDoctor.options, discussion: { discussion }, run: run)
 
   private static let discussion = """
     exit status: 0 it can be recorded, 1 it cannot (can_record in JSON, and why), 126 PROGRAM is not
     executable, 127 it is not there.
-    """
+
+    """ + RefcountDoctor.discussion
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    if arguments.has("--refcounts") { return try RefcountDoctor.run(arguments) }
+    try RefcountDoctor.checkUnused(arguments)
+    if arguments.operands.count > 1 { throw UsageError.extraOperand(arguments.operands[1]) }
     let facts = try arguments.operands.first.map { ProgramFacts(path: try ProgramLookup($0).path, readCode: true) }
     let machine = MachineChecks.all()
     let program = facts.map(ProgramChecks.all) ?? []

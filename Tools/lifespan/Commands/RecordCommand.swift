@@ -67,12 +67,19 @@ enum RecordCommand {
   private static let descriptorsNeeded: UInt64 = 12
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    let options = try RecordOptions(arguments)
+    let (session, end) = try session(options)
+    report(session)
+    return .program(end)
+  }
+
+  /// Runs a program under recording; `stdoutToStderr`: what it prints is not the command's own output.
+  static func session(_ options: RecordOptions, stdoutToStderr: Bool = false) throws -> (RecordSession, ProgramEnd) {
     session_fill_standard_descriptors()
     guard session_more_descriptors(descriptorsNeeded) == 0 else {
       throw CommandFailure(
         "fewer than \(descriptorsNeeded) files may be open at once here; ulimit -n \(descriptorsNeeded) allows more")
     }
-    let options = try RecordOptions(arguments)
     let typed = options.program.first ?? ""
     let lookup = try ProgramLookup(typed)
     let facts = ProgramFacts(path: lookup.path)
@@ -93,17 +100,19 @@ enum RecordCommand {
       spare.discard()
       throw error
     }
+    session.isWarned = obstacle != nil
     if let obstacle {
       StandardStreams.errorLine("lifespan: \(typed) cannot be recorded: \(obstacle.reason); \(obstacle.cure)")
     }
-    let launch = ProgramLaunch(path: lookup.path, words: options.program, environment: environment)
-    let end = try session.run(launch)
-    report(session, typed: typed, warned: obstacle != nil)
-    return .program(end)
+    let launch = ProgramLaunch(
+      path: lookup.path, words: options.program, environment: environment, stdoutToStderr: stdoutToStderr)
+    return (session, try session.run(launch))
   }
 
-  private static func report(_ session: RecordSession, typed: String, warned: Bool) {
-    let line = ClosingLine.text(session.finished, problems: session.problems, program: typed, warned: warned)
+  private static func report(_ session: RecordSession) {
+    let typed = session.options.program.first ?? ""
+    let line = ClosingLine.text(
+      session.finished, problems: session.problems, program: typed, warned: session.isWarned)
     if let line { StandardStreams.errorLine(line) }
     guard session.options.printStatistics else { return }
     for trace in session.finished where trace.began { printStatistics(trace.path) }

@@ -17,12 +17,15 @@ final class ElfFile {
   static let x86_64: UInt16 = 62
   private static let interpreter: UInt32 = 3
   private static let dynamic: UInt32 = 2
+  private static let load: UInt32 = 1
   static let symbolTable: UInt32 = 2
 
   private let bytes: UnsafeRawBufferPointer
   let machine: UInt16
   /// The dynamic linker's path; nil in a static executable and in most libraries.
   private(set) var interpreter: String?
+  /// The lowest address that it is loaded to, before the dynamic linker adds its own.
+  private(set) var firstAddress: UInt64?
   private(set) var sections: [Section] = []
   private var dynamicSegment: Range<Int>?
 
@@ -75,6 +78,9 @@ final class ElfFile {
       guard let type = number(row, as: UInt32.self), let offset = place(row + 8), let length = place(row + 32),
         offset + length <= bytes.count
       else { continue }
+      if type == Self.load, firstAddress == nil {
+        firstAddress = number(row + 16, as: UInt64.self).map { $0 & ~4095 }
+      }
       if type == Self.interpreter { interpreter = string(at: offset) }
       if type == Self.dynamic { dynamicSegment = offset..<(offset + length) }
     }
@@ -125,6 +131,30 @@ final class ElfFile {
       }
     }
     return false
+  }
+
+  /// Where the functions lie whose names hold one of these words and begin with one of these; addresses of the file. Empty without a full
+  /// symbol table.
+  func functions(beginning: [StaticString], holding words: [String]) -> [Range<UInt64>] {
+    var found: [Range<UInt64>] = []
+    for table in sections where table.type == Self.symbolTable && table.entrySize >= 24 {
+      guard sections.indices.contains(table.link), let base = bytes.baseAddress else { continue }
+      let strings = sections[table.link]
+      guard strings.size > 0, bytes[strings.offset + strings.size - 1] == 0 else { continue }
+      for row in stride(from: table.offset, to: table.offset + table.size - 23, by: table.entrySize) {
+        guard let name = number(row, as: UInt32.self), Int(name) < strings.size,
+          let kind = number(row + 4, as: UInt8.self), kind & 0xf == 2,
+          let start = number(row + 8, as: UInt64.self), let size = number(row + 16, as: UInt64.self), size > 0
+        else { continue }
+        let text = (base + strings.offset + Int(name)).assumingMemoryBound(to: CChar.self)
+        guard beginning.contains(where: { strncmp(text, $0.utf8Start, $0.utf8CodeUnitCount) == 0 }),
+          words.contains(where: { strstr(text, $0) != nil })
+        else { continue }
+        let (end, overflow) = start.addingReportingOverflow(size)
+        if !overflow { found.append(start..<end) }
+      }
+    }
+    return found
   }
 
   /// Compares without making a String of every symbol: there are hundreds of thousands.

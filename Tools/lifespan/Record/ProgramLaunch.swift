@@ -11,6 +11,8 @@ struct ProgramLaunch {
   let words: [String]
   /// `NAME=value` words.
   let environment: [String]
+  /// Its standard output is our standard error.
+  var stdoutToStderr = false
 
   /// Gives the pid; throws 127 or 126 as a shell ends when it cannot start a program.
   func start(mask: sigset_t) throws -> Int32 {
@@ -28,7 +30,7 @@ struct ProgramLaunch {
     withUnsafePointer(to: mask) { mask in
       CStringArray.with(words) { arguments in
         CStringArray.with(environment) { environment in
-          session_spawn(path, arguments, environment, mask)
+          session_spawn(path, arguments, environment, mask, stdoutToStderr)
         }
       }
     }

@@ -36,6 +36,8 @@ struct RecordOptions: Sendable {
   var rings: String?
   /// Every process of the tree gets a trace of its own.
   var children = false
+  /// `doctor --refcounts`: counts are compared with the runtime's, so often; nil: they are not.
+  var verifyMilliseconds: Int32?
   /// As typed, for the trace's INFO.
   var asTyped = ""
   var program: [String] = []
@@ -125,6 +127,7 @@ struct RecordOptions: Sendable {
     options.children = children ? 1 : 0
     options.rings_file = rings == nil ? 0 : 1
     options.mark_signal = UInt32(markSignal)
+    options.verify = verifyMilliseconds == nil ? 0 : 1
     options.rules_length = UInt32(rules.utf8.count)
     withUnsafeMutableBytes(of: &options.rules) { $0.copyBytes(from: rules.utf8) }
     return options

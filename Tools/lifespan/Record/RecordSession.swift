@@ -18,6 +18,8 @@ final class RecordSession {
   var finished: [FinishedRecording] = []
   /// Why something that could have been recorded was not.
   var problems: [String] = []
+  /// It was said before the program started why nothing can be recorded.
+  var isWarned = false
   private(set) var program: Int32 = 0
   private(set) var programEnd: Int32?
   /// The file that was opened before the program started, until a recording takes it.
@@ -48,7 +50,9 @@ final class RecordSession {
     program = try launch.start(mask: signals.maskBefore)
     var latecomers = Latecomers()
     while true {
-      while programEnd == nil || !recordings.isEmpty { step(milliseconds: -1) }
+      while programEnd == nil || !recordings.isEmpty {
+        step(milliseconds: options.verifyMilliseconds.map { min($0, 5) } ?? -1)
+      }
       // What the program left behind may be about to begin.
       guard let server, !isDecided, latecomers.mayCome(session: server.path, greeted: greeted) else { break }
       step(milliseconds: Latecomers.pause)
@@ -69,6 +73,7 @@ final class RecordSession {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     let count = poll(&polled, nfds_t(polled.count), milliseconds)
+    for recording in recordings { recording.verifyWhenDue() }
     if count <= 0 { return }
     // Hellos first: a program that has just begun and ended is still recorded.
     if polled[1].revents != 0 { serveAll() }

@@ -49,6 +49,8 @@ final class Recording {
   private let sink: TraceSink
   /// Makes the file that takes the trace's place; nil where none ever does.
   private let next: OpaquePointer?
+  /// Reference counts against the runtime's; nil: not asked for.
+  let verifier: RefcountVerifier?
 
   /// Makes the mapping and the drain; draining begins with `start`.
   init(_ process: RecordedProcess, number: UInt32, options: RecordOptions, file: TraceFile) throws {
@@ -57,6 +59,7 @@ final class Recording {
     standing = process.standing
     self.file = file
     self.options = options
+    verifier = options.verifyMilliseconds.map { RefcountVerifier(pid: process.pid, milliseconds: $0) }
     var given = options.forMapping()
     var made: OpaquePointer?
     (mapping, ringsPath) = Self.makeMapping(process.pid, &given, options, &made)
@@ -195,6 +198,12 @@ final class Recording {
     }
   }
 
+  /// Compares its reference counts where it is time to, or the program waits for that to end.
+  func verifyWhenDue() {
+    guard let verifier, hasBegun else { return }
+    withDrain { verifier.look($0, isEnding: isEnding) }
+  }
+
   /// Ends it. `waitStatus`: how the process ended as wait reports it, nil where only its own word is known.
   func finish(waitStatus: Int32?) -> FinishedRecording {
     var error = stopDraining()
@@ -220,7 +229,7 @@ final class Recording {
     return FinishedRecording(
       path: file.path, program: facts.name, standing: standing, began: began, blocksAlone: blocksAlone,
       counts: counts, error: error, limitation: capture, unbounded: unbounded, stacksChecked: checked,
-      stacksEqual: equal, isGone: isGone, forks: forks)
+      stacksEqual: equal, isGone: isGone, forks: forks, verified: verifier?.findings)
   }
 
   /// Forks whose children have not said hello yet.
@@ -288,4 +297,6 @@ struct FinishedRecording {
   let isGone: Bool
   /// Of children that may still say hello.
   var forks: [ForkState] = []
+  /// `doctor --refcounts`: what came out.
+  var verified: RefcountFindings?
 }

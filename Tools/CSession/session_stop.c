@@ -1,0 +1,157 @@
+// Stops all threads of a process that we may trace, outside of given stretches of code, reads its memory meanwhile, and lets it go on.
+// Used by `lifespan doctor --refcounts`. See session.h.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "session.h"
+
+#define THREADS_MOST 4096u
+#define STEPS_MOST 20000u // of one thread: whoever does not get out of the code is taken as it stands
+#define FRAMES_BYTES 4096u
+
+struct thread {
+  pid_t tid;
+  int signal; // one that came meanwhile, and is delivered when it goes on
+};
+
+struct session_stopped {
+  pid_t pid;
+  const struct session_code *code;
+  size_t code_count;
+  size_t count;
+  struct thread threads[THREADS_MOST];
+};
+
+static bool is_known(const struct session_stopped *s, pid_t tid) {
+  for (size_t i = 0; i < s->count; i++)
+    if (s->threads[i].tid == tid) return true;
+  return false;
+}
+
+// Waits until the thread stops. False: it is gone; its end is left for whoever waits for the process.
+static bool wait_stop(struct thread *thread) {
+  for (;;) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) != 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) return false;
+    int status = 0;
+    if (waitpid(thread->tid, &status, __WALL) != thread->tid || !WIFSTOPPED(status)) return false;
+    int signal = WSTOPSIG(status);
+    if (status >> 16 == 0 && signal != SIGTRAP) thread->signal = signal; // about to be delivered
+    return true;
+  }
+}
+
+static int seize(struct session_stopped *s, pid_t tid) {
+  if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno == ESRCH ? 0 : -errno;
+  if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return 0;
+  struct thread thread = {.tid = tid};
+  if (wait_stop(&thread)) s->threads[s->count++] = thread;
+  return 0;
+}
+
+// Those that are not stopped yet. Returns how many were found, or -errno.
+static int seize_new(struct session_stopped *s) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)s->pid);
+  DIR *folder = opendir(path);
+  if (!folder) return -errno;
+  int found = 0, error = 0;
+  struct dirent *entry;
+  while (!error && (entry = readdir(folder))) {
+    pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (tid <= 0 || is_known(s, tid)) continue;
+    if (s->count == THREADS_MOST) error = -EMFILE;
+    size_t before = s->count;
+    if (!error) error = seize(s, tid);
+    // A main thread that has ended by itself stays in the list, and can't be traced.
+    if (error == -EPERM && s->count > 0) error = 0;
+    found += s->count > before;
+  }
+  closedir(folder);
+  return error ? error : found;
+}
+
+static bool is_in_code(const struct session_stopped *s, uint64_t address, bool own_alone) {
+  for (size_t i = 0; i < s->code_count; i++) {
+    if (own_alone && !s->code[i].calls_out) continue;
+    if (address >= s->code[i].start && address < s->code[i].end) return true;
+  }
+  return false;
+}
+
+#if defined(__x86_64__)
+// Whether the thread is between a record and what it records. One that waits in the kernel is not: nothing waits there.
+static bool is_busy(const struct session_stopped *s, pid_t tid) {
+  struct user_regs_struct registers;
+  if (ptrace(PTRACE_GETREGS, tid, NULL, &registers) != 0) return false;
+  uint16_t before = 0;
+  struct iovec own = {&before, sizeof before}, theirs = {(void *)(uintptr_t)(registers.rip - 2), sizeof before};
+  bool in_kernel = process_vm_readv(s->pid, &own, 1, &theirs, 1, 0) == sizeof before && before == 0x050f;
+  if (in_kernel) return false;
+  if (is_in_code(s, registers.rip, false)) return true;
+  uint64_t stack[FRAMES_BYTES / 8];
+  own = (struct iovec){stack, sizeof stack};
+  theirs = (struct iovec){(void *)(uintptr_t)registers.rsp, sizeof stack};
+  ssize_t got = process_vm_readv(s->pid, &own, 1, &theirs, 1, 0);
+  for (ssize_t i = 0; i < got / 8; i++)
+    if (is_in_code(s, stack[i], true)) return true;
+  return false;
+}
+#else
+static bool is_busy(const struct session_stopped *s, pid_t tid) {
+  (void)s;
+  (void)tid;
+  return false;
+}
+#endif
+
+static void step_out(struct session_stopped *s, struct thread *thread) {
+  for (unsigned steps = 0; steps < STEPS_MOST && is_busy(s, thread->tid); steps++) {
+    if (ptrace(PTRACE_SINGLESTEP, thread->tid, NULL, NULL) != 0 || !wait_stop(thread)) return;
+  }
+}
+
+int session_stop(pid_t pid, const struct session_code *code, size_t count, struct session_stopped **stopped) {
+  struct session_stopped *s = calloc(1, sizeof *s);
+  if (!s) return -ENOMEM;
+  s->pid = pid;
+  s->code = code;
+  s->code_count = count;
+  int found;
+  while ((found = seize_new(s)) > 0) {}
+  if (found == 0 && s->count == 0) found = -ESRCH;
+  if (found < 0) {
+    session_go_on(s);
+    return found;
+  }
+  for (size_t i = 0; i < s->count; i++) step_out(s, &s->threads[i]);
+  *stopped = s;
+  return 0;
+}
+
+void session_go_on(struct session_stopped *s) {
+  for (size_t i = 0; i < s->count; i++) ptrace(PTRACE_DETACH, s->threads[i].tid, NULL, (void *)(intptr_t)s->threads[i].signal);
+  free(s);
+}
+
+size_t session_read_words(void *stopped, const uint64_t *addresses, size_t count, uint64_t *words) {
+  const struct session_stopped *s = stopped;
+  struct iovec theirs[256];
+  size_t most = count < 256 ? count : 256;
+  for (size_t i = 0; i < most; i++) theirs[i] = (struct iovec){(void *)(uintptr_t)addresses[i], 16};
+  struct iovec own = {words, most * 16};
+  ssize_t got = process_vm_readv(s->pid, &own, 1, theirs, most, 0);
+  return got < 0 ? 0 : (size_t)got / 16;
+}
