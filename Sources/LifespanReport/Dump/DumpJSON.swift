@@ -144,7 +144,7 @@ enum DumpJSON {
     let kind = batch.kind(index)
     func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
     var members = [
-      member("record", .string("event")), member("number", .unsigned(batch.firstIndex + UInt64(index))),
+      member("record", .string("event")), member("number", .unsigned(batch.firstIndex &+ UInt64(index))),
       member("event", .string(DumpLines.key(kind))), member("ticks", .integer(batch.times[index])),
       member("thread", .unsigned(UInt64(batch.threads[index]))),
     ]

@@ -88,7 +88,7 @@ enum DumpLines {
   /// One event: its number, its ticks, who, what, which object.
   static func line(_ batch: borrowing EventBatch, _ index: Int) -> String {
     let kind = batch.kind(index)
-    var text = "\(batch.firstIndex + UInt64(index)) at \(batch.times[index]), thread \(batch.threads[index])"
+    var text = "\(batch.firstIndex &+ UInt64(index)) at \(batch.times[index]), thread \(batch.threads[index])"
     if batch.tasks[index] != 0 { text += ", task \(batch.tasks[index])" }
     text += ": \(word(kind))"
     text += batch.serials[index] == 0 ? " of an unknown object" : " @\(batch.serials[index])"
