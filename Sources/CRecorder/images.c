@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include "images.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
@@ -22,8 +21,6 @@
 
 #include "unwind.h"
 #include "unwind_bounds.h"
-
-#pragma weak dlsym // static executables have none
 
 struct image {
   bool used, seen, elsewhere;
@@ -42,7 +39,6 @@ static struct {
   struct images_look notified; // the notification's own list
   pid_t pid;
   bool follows;
-  int (*find_object)(void *, void *); // _dl_find_object
   char path[PATH_MAX + 64];
 } map;
 
@@ -94,11 +90,9 @@ static void publish(bool unloaded) {
     if (!image->used) continue;
     uint32_t at = count++;
     for (; at && entries[at - 1].start > image->elf.start; at--) entries[at] = entries[at - 1];
-    const struct rows_source *source = &image->elf.source;
     entries[at] = (struct images_entry){.start = image->elf.start, .end = image->elf.end, .rows = image->rows.rows,
                                         .row_count = (uint32_t)image->rows.count, .id = image->id,
-                                        .header = source->header, .header_end = source->header_end};
-    memcpy(entries[at].reads, source->reads, source->read_count * sizeof source->reads[0]);
+                                        .source = image->elf.source};
   }
   images_table_publish(count, map.epoch, unloaded);
 }
@@ -240,22 +234,25 @@ bool lifespan_images_start(bool follow, lifespan_image_sink sink, void *context)
   map.sink = sink;
   map.context = context;
   map.pid = getpid();
-  map.find_object = dlsym ? (int (*)(void *, void *))dlsym(RTLD_DEFAULT, "_dl_find_object") : NULL;
   map.images = memory;
+  images_find_start();
   look_again();
   map.follows = follow && images_notify_install(notified);
   for (uint32_t i = 0; i < map.used; i++) images_have_rows |= map.images[i].rows.rows != NULL;
   return images_have_rows;
 }
 
-void lifespan_images_forked(void) { map.pid = getpid(); }
+void lifespan_images_forked(void) {
+  map.pid = getpid();
+  images_find_forked();
+}
 
 // glibc 2.35 and later answer from a hook which image an address lies in; so code that is in none (JIT) asks for
 // nothing.
 void images_missed(uintptr_t pc) {
-  struct { uintptr_t words[16]; } result; // struct dl_find_object is 88 bytes
+  uintptr_t header;
   if (!map.images || atomic_load_explicit(&missed, memory_order_relaxed)) return;
-  if (map.find_object && map.find_object((void *)pc, &result)) return;
+  if (images_find_there() && !images_loaded(pc, &header)) return;
   atomic_store_explicit(&missed, 1, memory_order_relaxed);
 }
 

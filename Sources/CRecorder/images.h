@@ -22,11 +22,11 @@ struct images_entry {
   const struct rows_row *rows;   // never unmapped: the memory may be given to another image, which readers notice
   uint32_t row_count;
   uint32_t id;
-  uintptr_t header, header_end;  // .eh_frame_hdr, 0 none
-  struct rows_span reads[ROWS_READS];
+  struct rows_source source;
 };
 
-// Row for a code address (of the call, not behind it) by the table alone. In hooks. False: in no known image.
+// Row for a code address (of the call, not behind it) by the table alone, ROWS_ASK where it does not say. In hooks.
+// False: in no known image.
 bool images_row(uintptr_t pc, struct rows_row *row);
 // Copy of the entry whose image holds `address`. In hooks. False: none, or the table changed four times meanwhile.
 bool images_entry_at(uintptr_t address, struct images_entry *entry);
@@ -37,7 +37,11 @@ bool images_entry_at(uintptr_t address, struct images_entry *entry);
 extern _Atomic uint64_t images_cache[IMAGES_CACHE];
 extern _Atomic uint32_t images_generation;
 
-// Looks up by the table and fills the cache. In hooks.
+// Behind it a larger one, for rows that were found in the image itself. The word's tag and row as above, with all 16 bits of cfa.
+bool images_recall(uintptr_t pc, uint32_t generation, struct rows_row *row);
+void images_remember(uintptr_t pc, uint32_t generation, struct rows_row row);
+
+// Looks up by the table or in the image, and fills the caches. In hooks.
 bool images_row_slow(uintptr_t pc, uint32_t generation, struct rows_row *row);
 
 ROWS_INLINE bool images_row_cached(uintptr_t pc, struct rows_row *row) {
@@ -58,6 +62,15 @@ ROWS_INLINE bool images_row_cached(uintptr_t pc, struct rows_row *row) {
 
 // False when no image had rows at start: walks go by frame pointers. Written once, before hooks.
 extern bool images_have_rows;
+
+// Rows found in the images themselves; images_find.c. False: not here (glibc before 2.35), rows are compiled at once then.
+bool images_find_start(void);
+bool images_find_there(void);
+// Asks the dynamic linker for the image of an address, in hooks too: whether it has it, and where its .eh_frame_hdr is.
+bool images_loaded(uintptr_t pc, uintptr_t *header);
+// In hooks. The row is ROWS_NONE, and not to be remembered, while the image is on its way out or the scratch is all in use.
+bool images_find(uintptr_t pc, uint32_t generation, struct rows_row *row);
+void images_find_forked(void); // what other threads had taken is free again
 
 // Writers, under the lock of images.c: fill the entries of the hidden table in ascending order, then publish. Readers
 // of the shown one go on undisturbed. False: no memory.

@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "images.h"
@@ -37,7 +38,10 @@ struct rows_builder images_take_rows(const struct images_elf *elf) {
     take_retired(i);
     return rows;
   }
-  if (!rows_compile(&elf->source, &rows)) return (struct rows_builder){0};
+  // The dynamic linker does not know the kernel's image; it is small.
+  bool asks = images_find_there() && elf->start != getauxval(AT_SYSINFO_EHDR);
+  bool good = asks ? rows_compile_large(&elf->source, &rows) : rows_compile(&elf->source, &rows);
+  if (!good) return (struct rows_builder){0};
   for (uint32_t i = 0; count > RETIRED_KEPT && i < count; i++) {
     struct rows_builder old = retired[i].rows;
     if (old.room < rows.count) continue;

@@ -1,4 +1,4 @@
-// The table of images as hooks see it: two copies, one shown, changed by filling the hidden one and turning a sequence
+// The table of images as hooks see it, and the rows that were met. The table: two copies, one shown, changed by filling the hidden one and turning a sequence
 // number; readers check the number after reading, so nothing is ever freed under them and nobody waits. Callers: the
 // walk (unwind_walk.c), the reference (unwind_reference.c), images.c as the writer.
 #include "lifespan_platform.h"
@@ -21,6 +21,11 @@ static _Atomic uint64_t sequence; // table shown = sequence % 2
 static _Atomic uint32_t shown_epoch;
 
 _Atomic uint64_t images_cache[IMAGES_CACHE];
+// Four words for each value of an address's low bits; touched as it fills.
+#define KNOWN_BITS 15u
+#define KNOWN_WAYS 4u
+#define KNOWN_BYTES ((sizeof(uint64_t) * KNOWN_WAYS) << KNOWN_BITS)
+static _Atomic uint64_t *known;
 _Atomic uint32_t images_generation;
 bool images_have_rows;
 
@@ -31,6 +36,12 @@ bool images_table_start(void) {
   void *memory = mmap(NULL, 2 * sizeof(struct table), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
+  void *more = mmap(NULL, KNOWN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (more == MAP_FAILED) {
+    munmap(memory, 2 * sizeof(struct table));
+    return false;
+  }
+  known = more;
   tables[1] = (struct table *)memory + 1;
   tables[0] = memory;
   return true;
@@ -48,6 +59,7 @@ void images_table_publish(uint32_t count, uint32_t epoch, bool unloaded) {
     // Words of the old generation no longer match; clearing them keeps a generation's number from meeting its namesake.
     atomic_fetch_add_explicit(&images_generation, 1, memory_order_seq_cst);
     for (unsigned i = 0; i < IMAGES_CACHE; i++) atomic_store_explicit(&images_cache[i], 0, memory_order_relaxed);
+    madvise(known, KNOWN_BYTES, MADV_DONTNEED); // reads as zero from now on
   }
   atomic_store_explicit(&shown_epoch, epoch, memory_order_release);
 }
@@ -108,8 +120,43 @@ bool images_row(uintptr_t pc, struct rows_row *row) {
   return false;
 }
 
+static uint64_t known_tag(uintptr_t pc, uint32_t generation) { return (uint64_t)(pc >> KNOWN_BITS) << 4 | (generation & 15); }
+
+static _Atomic uint64_t *known_ways(uintptr_t pc) { return &known[(pc & ((1u << KNOWN_BITS) - 1)) * KNOWN_WAYS]; }
+
+bool images_recall(uintptr_t pc, uint32_t generation, struct rows_row *row) {
+  _Atomic uint64_t *ways = known_ways(pc);
+  for (unsigned i = 0; i < KNOWN_WAYS; i++) {
+    uint64_t word = atomic_load_explicit(&ways[i], memory_order_relaxed);
+    if (word >> 28 != known_tag(pc, generation)) continue;
+    *row = (struct rows_row){.kind = (uint8_t)(word >> 24 & 15), .fp = (int8_t)(word >> 16), .cfa = (int16_t)word};
+    return true;
+  }
+  return false;
+}
+
+void images_remember(uintptr_t pc, uint32_t generation, struct rows_row row) {
+  _Atomic uint64_t *ways = known_ways(pc), *way = &ways[(pc >> KNOWN_BITS) % KNOWN_WAYS]; // that one when all are taken
+  for (unsigned i = 0; i < KNOWN_WAYS; i++) {
+    uint64_t tag = atomic_load_explicit(&ways[i], memory_order_relaxed) >> 28;
+    if (tag && tag != known_tag(pc, generation)) continue;
+    way = &ways[i];
+    break;
+  }
+  uint64_t desc = (uint64_t)row.kind << 24 | (uint64_t)(uint8_t)row.fp << 16 | (uint16_t)row.cfa;
+  atomic_store_explicit(way, known_tag(pc, generation) << 28 | desc, memory_order_relaxed);
+  atomic_thread_fence(memory_order_seq_cst);
+  // An unload in between: the word may come after the clearing.
+  if (atomic_load_explicit(&images_generation, memory_order_relaxed) != generation)
+    atomic_store_explicit(way, 0, memory_order_relaxed);
+}
+
 bool images_row_slow(uintptr_t pc, uint32_t generation, struct rows_row *row) {
-  if (pc < IMAGES_LOWEST || pc >= IMAGES_HIGHEST || !images_row(pc, row)) return false;
+  if (pc < IMAGES_LOWEST || pc >= IMAGES_HIGHEST) return false;
+  if (!images_recall(pc, generation, row)) {
+    if (!images_row(pc, row)) return false;
+    if (row->kind == ROWS_ASK && !images_find(pc, generation, row)) return true;
+  }
   int16_t cfa = row->cfa;
   if (cfa < -4096 || cfa > 4095) return true; // frames over 32 KB are looked up each time
   uint64_t tag = (uint64_t)(pc >> 12) << 4 | (generation & 15);

@@ -1,5 +1,6 @@
-// Compact unwind rows: what `.eh_frame` says of each return address, in 8 bytes, compiled when an image is loaded.
-// Made by rows_compile.c (with rows_cfi.c and rows_gap.c), kept by images.c, read by the walk through images_table.c.
+// Compact unwind rows: what `.eh_frame` says of a return address, in 8 bytes. Found when a walk first meets the address
+// (rows_find.c), or compiled for a whole image or its large gaps when it is loaded (rows_compile.c); both by rows_cfi.c and
+// rows_gap.c. Kept by images.c, read by the walk through images_table.c.
 #ifndef LIFESPAN_ROWS_H
 #define LIFESPAN_ROWS_H
 
@@ -22,6 +23,7 @@ enum rows_kind {
   ROWS_PLT = 4,    // CFA = rsp + 8, and 8 more from byte `cfa` of each 16 on
   ROWS_SIGNAL = 5, // rsp points at a ucontext: CFA = *(rsp + 8 * cfa), registers from it
   ROWS_END = 6,    // outermost function
+  ROWS_ASK = 7,    // in an image's table only: rows_find knows
 };
 
 struct rows_row {
@@ -51,10 +53,19 @@ struct rows_source {
   unsigned read_count;
 };
 
+// Takes a call's row on the way through a gap; `pc` is the call's last byte, which is what a walk looks up.
+typedef void (*rows_call)(void *context, uintptr_t pc, struct rows_row row);
+
 struct rows_builder {
   struct rows_row *rows;
   size_t count, room;
   bool failed; // no memory: the result is not to be used
+  // One address instead of a table: `found` is the row that holds at offset `wanted`.
+  bool one;
+  uint32_t wanted;
+  struct rows_row found;
+  rows_call call; // NULL: nobody
+  void *context;
 };
 
 // Adds a row, merged with an equal one before it.
@@ -71,11 +82,33 @@ bool rows_cfi(const struct rows_source *source, uintptr_t fde, struct rows_cie *
 // Code without frame descriptions: appends rows for [from, to) by following the height of the stack. `scratch` holds
 // ROWS_SCRATCH bytes for each byte of the range.
 #define ROWS_SCRATCH 16u
+#define ROWS_SHORTEST_GAP 16u // a shorter gap than a function's alignment holds padding only: no return address lies there
 void rows_gap(uintptr_t base, uintptr_t from, uintptr_t to, void *scratch, struct rows_builder *builder);
+
+// The sorted table of an image's frame descriptions (.eh_frame_hdr). False: none, or not of the usual form.
+struct rows_table {
+  uintptr_t header;       // the base of datarel
+  const uint8_t *entries; // pairs of offsets: code, description
+  size_t count;
+};
+bool rows_open_table(const struct rows_source *source, struct rows_table *table);
+ROWS_INLINE uintptr_t rows_table_word(const struct rows_table *table, size_t index, unsigned word) {
+  int32_t offset;
+  __builtin_memcpy(&offset, table->entries + index * 8 + word * 4, 4);
+  return table->header + (uintptr_t)(intptr_t)offset;
+}
 
 // Compiles all rows of an image. Outside hooks, one thread at a time; memory by mmap. False: no frame descriptions, or
 // no memory. The builder's rows are a mapping of rows_bytes(room) that the caller owns.
 bool rows_compile(const struct rows_source *source, struct rows_builder *builder);
+// The same for the gaps alone that are too large for rows_find; ROWS_ASK elsewhere.
+bool rows_compile_large(const struct rows_source *source, struct rows_builder *builder);
+
+// The row that holds at `pc`: found in the image itself, in hooks too. Nothing is written but the builder and the
+// scratch of ROWS_LARGE * ROWS_SCRATCH bytes. The calls met on the way through a gap go to `call`. The image must stay mapped
+// meanwhile.
+#define ROWS_LARGE (64u << 10) // bytes of a gap beyond which its rows are compiled at once
+struct rows_row rows_find(const struct rows_source *source, uintptr_t pc, void *scratch, rows_call call, void *context);
 size_t rows_bytes(size_t room);
 // Gives back what rows_compile keeps from one image to the next; after the last of a batch.
 void rows_release(void);

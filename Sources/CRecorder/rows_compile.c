@@ -1,5 +1,5 @@
-// Compiles an image's rows: frame descriptions in the order of .eh_frame_hdr's sorted table, and the gaps between them.
-// Called by images.c when an image is loaded, never in a hook. Memory by mmap only.
+// Compiles an image's rows: frame descriptions in the order of .eh_frame_hdr's sorted table, and the gaps between them; or
+// its large gaps alone. Called by images_rows.c when an image is loaded, never in a hook. Memory by mmap only.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
@@ -8,9 +8,6 @@
 #include <sys/mman.h>
 
 #include "rows.h"
-
-// A gap shorter than a function's alignment holds padding only: no return address lies there.
-#define SHORTEST_GAP 16u
 
 size_t rows_bytes(size_t room) { return (room * sizeof(struct rows_row) + 4095) & ~(size_t)4095; }
 
@@ -34,18 +31,16 @@ static bool make_room(struct rows_builder *builder) {
 
 void rows_put(struct rows_builder *builder, uint32_t pc, struct rows_row row) {
   row.pc = pc;
+  if (builder->one) {
+    if (pc <= builder->wanted) builder->found = row;
+    return;
+  }
   while (builder->count && builder->rows[builder->count - 1].pc >= pc) builder->count--; // the newer word wins
   if (builder->count && same(&builder->rows[builder->count - 1], &row)) return;
   if (make_room(builder)) builder->rows[builder->count++] = row;
 }
 
-struct table {
-  uintptr_t header;     // the base of datarel
-  const uint8_t *entries;
-  size_t count;
-};
-
-static bool open_table(const struct rows_source *source, struct table *table) {
+bool rows_open_table(const struct rows_source *source, struct rows_table *table) {
   uintptr_t limit = source->header ? rows_readable(source, source->header, 8) : 0;
   if (!limit) return false;
   if (source->header_end < limit) limit = source->header_end;
@@ -58,14 +53,8 @@ static bool open_table(const struct rows_source *source, struct table *table) {
   if (!rows_pointer(&at, end, frame_encoding, source->header, &frames)) return false;
   if (!rows_pointer(&at, end, count_encoding, source->header, &count)) return false;
   if (count > (size_t)(end - at) / 8) return false;
-  *table = (struct table){source->header, at, count};
+  *table = (struct rows_table){source->header, at, count};
   return count > 0;
-}
-
-static uintptr_t entry(const struct table *table, size_t index, unsigned word) {
-  int32_t offset;
-  memcpy(&offset, table->entries + index * 8 + word * 4, 4);
-  return table->header + (uintptr_t)(intptr_t)offset;
 }
 
 // Calls rows_gap for the parts of [from, to) that lie in executable segments.
@@ -75,7 +64,7 @@ static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, 
   for (unsigned i = 0; i < source->text_count; i++) {
     uintptr_t low = from > source->texts[i].start ? from : source->texts[i].start;
     uintptr_t high = to < source->texts[i].end ? to : source->texts[i].end;
-    if (high <= low || high - low < SHORTEST_GAP) continue;
+    if (high <= low || high - low < ROWS_SHORTEST_GAP) continue;
     // Code may be mapped to be executed and not to be read.
     if (high - low > room || !rows_readable(source, low, high - low)) rows_put(builder, (uint32_t)(low - source->base), none);
     else rows_gap(source->base, low, high, scratch, builder);
@@ -83,18 +72,18 @@ static void gap(const struct rows_source *source, uintptr_t from, uintptr_t to, 
   }
 }
 
-static void compile(const struct rows_source *source, const struct table *table, void *scratch, size_t room,
+static void compile(const struct rows_source *source, const struct rows_table *table, void *scratch, size_t room,
                     struct rows_builder *builder) {
   struct rows_cie cie = {0};
   uintptr_t cursor = source->base, end = source->text_count ? source->texts[source->text_count - 1].end : cursor;
   rows_put(builder, 0, (struct rows_row){.kind = ROWS_NONE});
   for (size_t i = 0; i < table->count && !builder->failed; i++) {
-    uintptr_t begin = entry(table, i, 0), next = i + 1 < table->count ? entry(table, i + 1, 0) : end;
+    uintptr_t begin = rows_table_word(table, i, 0), next = i + 1 < table->count ? rows_table_word(table, i + 1, 0) : end;
     struct rows_fde fde = {0};
     if (begin < cursor || begin >= end) continue; // not sorted, or a description of nothing
     // Before the first and behind the last description of a segment lie constants as well.
-    if (begin - cursor >= SHORTEST_GAP && (source->exact || i)) gap(source, cursor, begin, scratch, room, builder);
-    bool good = rows_cfi(source, entry(table, i, 1), &cie, builder, &fde);
+    if (begin - cursor >= ROWS_SHORTEST_GAP && (source->exact || i)) gap(source, cursor, begin, scratch, room, builder);
+    bool good = rows_cfi(source, rows_table_word(table, i, 1), &cie, builder, &fde);
     if (!good || fde.begin != begin) {
       rows_put(builder, (uint32_t)(begin - source->base), (struct rows_row){.kind = ROWS_NONE});
       cursor = next > begin ? next : begin + 1;
@@ -116,18 +105,46 @@ void rows_release(void) {
   kept_scratch = NULL;
 }
 
-bool rows_compile(const struct rows_source *source, struct rows_builder *builder) {
-  struct table table;
-  *builder = (struct rows_builder){0};
-  if (!open_table(source, &table)) return false;
-  size_t room = SCRATCH_ROOM;
+static void *scratch(void) {
   if (!kept_scratch) {
-    void *memory = mmap(NULL, room * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
+    void *memory = mmap(NULL, SCRATCH_ROOM * ROWS_SCRATCH, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     kept_scratch = memory == MAP_FAILED ? NULL : memory;
   }
-  if (!kept_scratch) room = 0;
-  compile(source, &table, kept_scratch, room, builder);
+  return kept_scratch;
+}
+
+// The gap that begins behind description `i` (-1: before the first). False: none, or a short one.
+static bool large_gap(const struct rows_source *source, const struct rows_table *table, ptrdiff_t i, uintptr_t end,
+                      uintptr_t *from, uintptr_t *to) {
+  size_t next = (size_t)(i + 1);
+  *from = i < 0 ? source->base : rows_table_word(table, (size_t)i, 0);
+  *to = next < table->count ? rows_table_word(table, next, 0) : end;
+  if (*to <= *from || *to > end || *to - *from <= ROWS_LARGE) return false;
+  if ((i < 0 || next == table->count) && !source->exact) return false;
+  if (i < 0) return true;
+  struct rows_cie cie = {0};
+  struct rows_fde fde = {0};
+  struct rows_builder nobody = {.one = true};
+  if (!rows_cfi(source, rows_table_word(table, (size_t)i, 1), &cie, &nobody, &fde) || fde.begin != *from) return false;
+  *from = fde.end;
+  return *to > *from && *to - *from > ROWS_LARGE;
+}
+
+static void compile_large(const struct rows_source *source, const struct rows_table *table, struct rows_builder *builder) {
+  const struct rows_row ask = {.kind = ROWS_ASK};
+  uintptr_t end = source->text_count ? source->texts[source->text_count - 1].end : source->base, from, to, last = source->base;
+  rows_put(builder, 0, ask);
+  for (ptrdiff_t i = -1; i < (ptrdiff_t)table->count && !builder->failed; i++) {
+    if (!large_gap(source, table, i, end, &from, &to) || from < last) continue;
+    void *memory = scratch();
+    gap(source, from, to, memory, memory ? SCRATCH_ROOM : 0, builder);
+    rows_put(builder, (uint32_t)(to - source->base), ask);
+    last = to;
+  }
+}
+
+static bool finish(struct rows_builder *builder) {
   if (builder->failed || !builder->count) {
     if (builder->rows) munmap(builder->rows, rows_bytes(builder->room));
     *builder = (struct rows_builder){0};
@@ -136,6 +153,23 @@ bool rows_compile(const struct rows_source *source, struct rows_builder *builder
   void *rows = mremap(builder->rows, rows_bytes(builder->room), rows_bytes(builder->count), 0);
   if (rows != MAP_FAILED) builder->room = builder->count;
   return true;
+}
+
+bool rows_compile(const struct rows_source *source, struct rows_builder *builder) {
+  struct rows_table table;
+  *builder = (struct rows_builder){0};
+  if (!rows_open_table(source, &table)) return false;
+  void *memory = scratch();
+  compile(source, &table, memory, memory ? SCRATCH_ROOM : 0, builder);
+  return finish(builder);
+}
+
+bool rows_compile_large(const struct rows_source *source, struct rows_builder *builder) {
+  struct rows_table table;
+  *builder = (struct rows_builder){0};
+  if (!rows_open_table(source, &table)) return false;
+  compile_large(source, &table, builder);
+  return finish(builder);
 }
 
 #endif

@@ -157,15 +157,14 @@ static bool is_padding(const struct unwind_instruction *i) {
   return i->map == UNWIND_MAP_0F && i->opcode == 0x1f;
 }
 
-static void emit(struct scan *s, uintptr_t at, const struct height *h) {
-  if (!s->emit) return;
+static struct rows_row row_of(const struct height *h) {
   struct rows_row row = {.kind = ROWS_NONE};
   if (h->framed) {
     row = (struct rows_row){.kind = ROWS_FP, .cfa = (int16_t)-h->fp, .fp = (int8_t)h->fp};
   } else if (h->cfa != UNKNOWN) {
     row = (struct rows_row){.kind = ROWS_SP, .cfa = (int16_t)(h->cfa / 8), .fp = (int8_t)h->fp};
   }
-  rows_put(s->builder, (uint32_t)(at - s->base), row);
+  return row;
 }
 
 static void leave(struct place *place, int16_t cfa8, const struct height *height) {
@@ -270,9 +269,13 @@ static void pass(struct scan *s) {
     cross(s, at, 1);
     enter(s, at, before, padded);
     padded = false;
-    emit(s, at, &s->now);
     const uint8_t *p = (const uint8_t *)at;
+    struct rows_row row = s->emit ? row_of(&s->now) : (struct rows_row){0};
     enum flow flow = good ? step(p, &i, &s->now) : FLOW_END;
+    if (s->emit) {
+      rows_put(s->builder, (uint32_t)(at - s->base), row);
+      if (flow == FLOW_CALL && s->builder->call) s->builder->call(s->builder->context, at + length - 1, row);
+    }
     if (flow == FLOW_CALL || flow == FLOW_BRANCH) s->body = s->now;
     if (flow == FLOW_BRANCH || flow == FLOW_JUMP) jump(s, at + length, immediate(p, &i), flow == FLOW_BRANCH);
     cross(s, at + 1, length - 1);

@@ -86,7 +86,7 @@ static bool readable(struct walker *w, uintptr_t address) {
     return false;
   }
   for (unsigned i = 0; i < ROWS_READS; i++) {
-    const struct rows_span *span = &w->image.reads[i];
+    const struct rows_span *span = &w->image.source.reads[i];
     // Words at the end of a segment may reach beyond it: into the rest of its page.
     if (span->writable && !w->in_table) continue;
     if (address >= span->start && address < ((span->end + 4095) & ~4095ull)) return true;
@@ -120,18 +120,10 @@ static int find_proc_info(space_t space, uint64_t pc, struct proc_info *info, in
     w->image = (struct images_entry){0};
     return ENOINFO_;
   }
-  struct rows_source source = {.read_count = ROWS_READS}; // the rest of the spans are empty
-  memcpy(source.reads, w->image.reads, sizeof source.reads);
-  uintptr_t header = w->image.header, frames = 0, count = 0;
-  uintptr_t limit = header ? rows_readable(&source, header, 12) : 0;
-  const uint8_t *at = (const uint8_t *)header, *end = (const uint8_t *)limit;
-  if (!limit || at[0] != 1 || at[3] != 0x3b) return ENOINFO_;
-  unsigned frame_encoding = at[1], count_encoding = at[2];
-  at += 4;
-  if (!rows_pointer(&at, end, frame_encoding, header, &frames)) return ENOINFO_;
-  if (!rows_pointer(&at, end, count_encoding, header, &count) || count > (size_t)(end - at) / 8) return ENOINFO_;
-  struct dynamic_info table = {.start = w->image.start, .end = w->image.end, .format = REMOTE_TABLE, .segment = header,
-                               .length = count, .data = (uint64_t)at};
+  struct rows_table frames;
+  if (!rows_open_table(&w->image.source, &frames)) return ENOINFO_;
+  struct dynamic_info table = {.start = w->image.start, .end = w->image.end, .format = REMOTE_TABLE,
+                               .segment = frames.header, .length = frames.count, .data = (uint64_t)frames.entries};
   w->in_table = true;
   int result = unwinder.search(space, pc, &table, info, need, context);
   w->in_table = false;

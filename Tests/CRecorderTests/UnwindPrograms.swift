@@ -39,10 +39,12 @@ struct UnwindPrograms {
 
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-  /// Runs a program with the checking library; gives its figures. The program must end with 0.
-  func check(_ name: String, _ arguments: [String] = [], _ variables: [String: String] = [:]) throws -> Figures {
+  /// Runs a program with a checking library; gives its figures. The program must end with 0.
+  func check(
+    _ name: String, _ arguments: [String] = [], _ variables: [String: String] = [:], with library: String = "check.so"
+  ) throws -> Figures {
     var environment = variables
-    environment["LD_PRELOAD"] = path("check.so")
+    environment["LD_PRELOAD"] = path(library)
     let (status, output) = try Self.run(path(name), arguments, environment)
     guard status == 0 else { throw Failed(description: "\(name) ended with \(status): \(output)") }
     return try Figures(output: output)

@@ -51,6 +51,17 @@ final class UnwindTests: XCTestCase {
     assertSound(try programs().check("cxx"), atLeast: 700)
   }
 
+  /// A row that is looked for in the image when a walk meets an address is the one that compiling the whole image gives.
+  func testRowsFoundOneByOneAreThoseOfTheWholeImage() throws {
+    for program in ["cxx", "plain"] {
+      let figures = try programs().check(program, with: "rows.so")
+      XCTAssertGreaterThan(figures["rows"], 50_000, figures.line)
+      XCTAssertEqual(figures["different"], 0, figures.line)
+      XCTAssertGreaterThan(figures["calls"], 0, "no call was told on the way: \(figures.line)")
+      XCTAssertEqual(figures["calls_different"], 0, figures.line)
+    }
+  }
+
   func testLibrariesThatComeAndGoAtTheSameAddressAreFollowed() throws {
     let programs = try programs()
     let figures = try programs.check("loader", [programs.path("plugin64.so"), programs.path("plugin200.so")])

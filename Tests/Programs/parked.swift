@@ -12,7 +12,10 @@ nonisolated(unsafe) var held: [Item] = []
 
 @inline(never) func startRunner() -> Thread {
   let started = DispatchSemaphore(value: 0)
+  // Foundation knows the thread that it is to name once start() has returned, and names none before.
+  let known = DispatchSemaphore(value: 0)
   let runner = Thread {
+    known.wait()
     Thread.current.name = "event loop"
     held.append(Item())
     // A timer that never comes keeps the loop from returning.
@@ -21,6 +24,7 @@ nonisolated(unsafe) var held: [Item] = []
     while RunLoop.current.run(mode: .default, before: .distantFuture) {}
   }
   runner.start()
+  known.signal()
   started.wait()
   return runner
 }

@@ -13,6 +13,7 @@ sources=$(ls "$recorder"/executable.c "$recorder"/unwind_*.c "$recorder"/images*
 build() {
   mkdir -p "$out"
   clang $flags -fPIC -shared "$here/check.c" $sources -o "$out/check.so"
+  clang $flags -fPIC -shared "$here/rows.c" $sources -o "$out/rows.so"
   clang $flags "$here/facts.c" $sources -o "$out/facts" -lpthread
   clang -O2 "$here/c.c" -o "$out/c" -lpthread
   clang++ -O2 "$here/cxx.cpp" -o "$out/cxx"
