@@ -42,6 +42,7 @@ static struct lifespan_map *make_map(const struct lifespan_linked_settings *sett
   void *memory = mmap(FAR_AWAY, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) memory = mmap(FAR_AWAY, bytes = SMALL_MAP, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) return NULL;
+  madvise(memory, bytes, MADV_DONTDUMP); // not in a core file
   struct lifespan_map *map = memory;
   map->magic = LIFESPAN_MAP_MAGIC;
   map->abi = LIFESPAN_ABI;

@@ -13,6 +13,11 @@
 
 #define SESSION "LIFESPAN_SESSION="
 #define PRELOAD "LD_PRELOAD="
+// An address sanitizer that is a shared library refuses to run where it is not the first one, unless it is told not to look: the command and we say so at
+// the end of what stands there.
+#define SANITIZER "ASAN_OPTIONS="
+#define SANITIZER_WORD "verify_asan_link_order=0"
+#define SANITIZER_LENGTH (sizeof SANITIZER - 1)
 #define SESSION_LENGTH (sizeof SESSION - 1)
 #define PRELOAD_LENGTH (sizeof PRELOAD - 1)
 
@@ -69,10 +74,22 @@ static void find_library(const char *preload) {
   }
 }
 
+static bool is_sanitizer(const char *word) { return !strncmp(word, SANITIZER, SANITIZER_LENGTH); }
+
+// ASAN_OPTIONS as it was before the command; false: it was not there.
+static bool clean_sanitizer(char *variable) {
+  char *value = variable + SANITIZER_LENGTH;
+  size_t length = strlen(value), word = sizeof SANITIZER_WORD - 1;
+  if (length < word || strcmp(value + length - word, SANITIZER_WORD)) return true;
+  if (length == word) return false;
+  value[length - word - 1] = 0; // at the colon
+  return true;
+}
+
 static void clean(void) {
   char **out = environ;
   for (char **in = environ; *in; in++) {
-    if (is_ours(*in)) continue;
+    if (is_ours(*in) || (is_sanitizer(*in) && !clean_sanitizer(*in))) continue;
     if (is_preload(*in)) {
       size_t length = strlen(*in + PRELOAD_LENGTH);
       if (length >= sizeof others - PRELOAD_LENGTH) continue;
@@ -122,6 +139,13 @@ static const char *preload_of(char *const envp[]) {
   return found;
 }
 
+static const char *sanitizer_of(char *const envp[]) {
+  const char *found = "";
+  for (size_t i = 0; envp && envp[i]; i++)
+    if (is_sanitizer(envp[i])) found = envp[i] + SANITIZER_LENGTH;
+  return found;
+}
+
 static size_t count(char *const envp[]) {
   size_t n = 0;
   while (envp && envp[n]) n++;
@@ -129,17 +153,18 @@ static size_t count(char *const envp[]) {
 }
 
 size_t lifespan_environment_room(char *const envp[]) {
-  return (count(envp) + 3) * sizeof(char *) + PRELOAD_LENGTH + strlen(kept.library) + 1 + strlen(preload_of(envp)) + 1;
+  size_t preload = PRELOAD_LENGTH + strlen(kept.library) + 1 + strlen(preload_of(envp)) + 1;
+  return (count(envp) + 4) * sizeof(char *) + preload + sizeof SANITIZER SANITIZER_WORD + 1 + strlen(sanitizer_of(envp));
 }
 
 // An address sanitizer insists on being the first library; everyone else comes after ours.
 char **lifespan_environment_make(char *const envp[], void *room) {
-  char **out = room, *preload = (char *)room + (count(envp) + 3) * sizeof(char *), *at = preload + PRELOAD_LENGTH;
+  char **out = room, *preload = (char *)room + (count(envp) + 4) * sizeof(char *), *at = preload + PRELOAD_LENGTH;
   const char *theirs = preload_of(envp);
   bool sanitized = strstr(theirs, "asan") != NULL;
   size_t n = 0;
   for (size_t i = 0; envp && envp[i]; i++)
-    if (!is_preload(envp[i]) && !is_ours(envp[i])) out[n++] = envp[i];
+    if (!is_preload(envp[i]) && !is_ours(envp[i]) && !is_sanitizer(envp[i])) out[n++] = envp[i];
   memcpy(preload, PRELOAD, PRELOAD_LENGTH);
   if (sanitized) {
     at = without_us(at, theirs);
@@ -151,9 +176,13 @@ char **lifespan_environment_make(char *const envp[], void *room) {
   *at = 0;
   if (!sanitized) {
     char *end = without_us(at + 1, theirs);
-    if (end != at + 1) *at = ':';
+    if (end != at + 1) *at = ':', at = end;
   }
   out[n++] = preload;
+  out[n++] = ++at;
+  at = stpcpy(stpcpy(at, SANITIZER), sanitizer_of(envp));
+  if (at[-1] != '=') *at++ = ':';
+  strcpy(at, SANITIZER_WORD);
   out[n++] = kept.session;
   out[n] = NULL;
   return out;

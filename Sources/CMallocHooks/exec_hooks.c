@@ -20,10 +20,12 @@ extern char **environ;
 typedef int (*exec_function)(const char *, char *const[], char *const[]);
 static exec_function next_execve, next_execvpe;
 static int (*next_fexecve)(int, char *const[], char *const[]);
+static int (*next_execveat)(int, const char *, char *const[], char *const[], int);
 
 __attribute__((constructor(101))) static void look_up(void) {
   next_execve = (exec_function)dlsym(RTLD_NEXT, "execve");
   next_execvpe = (exec_function)dlsym(RTLD_NEXT, "execvpe");
+  next_execveat = (int (*)(int, const char *, char *const[], char *const[], int))dlsym(RTLD_NEXT, "execveat");
   next_fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
 }
 
@@ -57,6 +59,11 @@ EXPORTED int execvpe(const char *file, char *const argv[], char *const envp[]) {
 EXPORTED int fexecve(int descriptor, char *const argv[], char *const envp[]) {
   if (!next_fexecve) return errno = ENOSYS, -1;
   EXEC_WITH_OURS(envp, next_fexecve(descriptor, argv, ours))
+}
+
+EXPORTED int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags) {
+  if (!next_execveat) return errno = ENOSYS, -1;
+  EXEC_WITH_OURS(envp, next_execveat(folder, path, argv, ours, flags))
 }
 
 // The list forms: the arguments are gathered on the stack.

@@ -84,7 +84,7 @@ void lifespan_preload_name_with(void *function) { executable_malloc = (void *(*)
 // A call of the next definition, then a birth of its result.
 #define ALLOCATE(size, call) ALLOCATE_FOR(LIFESPAN_CALLER, size, call)
 #define ALLOCATE_FOR(caller, size, call)                         \
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR); \
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR); \
   void *block = call;                                            \
   lifespan_quiet_end(was);                                       \
   lifespan_record_block(block, size, caller);                    \
@@ -109,7 +109,7 @@ static void *valloc_hook(size_t size) { ALLOCATE(size, NEXT(valloc)(size)) }
 static void *pvalloc_hook(size_t size) { ALLOCATE(size, NEXT(pvalloc)(size)) }
 
 static int posix_memalign_hook(void **out, size_t alignment, size_t size) {
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   int failure = NEXT(posix_memalign)(out, alignment, size);
   lifespan_quiet_end(was);
   if (!failure) lifespan_record_block(*out, size, LIFESPAN_CALLER);
@@ -124,7 +124,7 @@ static void free_hook(void *address) {
     return;
   }
   lifespan_record_free(address);
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   NEXT(free)(address);
   lifespan_quiet_end(was);
 }
@@ -137,7 +137,7 @@ static inline __attribute__((always_inline)) void *move(void *address, size_t si
     ALLOCATE_FOR(caller, size, NEXT(realloc)(address, size))
   }
   uint32_t recorded = lifespan_record_moving(address);
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   void *moved = NEXT(realloc)(address, size);
   lifespan_quiet_end(was);
   lifespan_record_moved(recorded, address, moved, size, caller);

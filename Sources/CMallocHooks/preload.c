@@ -3,8 +3,10 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lifespan_interpose.h"
@@ -28,6 +30,16 @@ static void mark_by_signal(int signal) {
   errno = saved_errno;
 }
 
+// The size of the address space that is in use.
+static uint64_t address_space(void) {
+  char text[64] = "";
+  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  return length > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 static void start(struct lifespan_map *map) {
   lifespan_preload_name_with(lifespan_executable_malloc());
   lifespan_recorder_foreign_free(lifespan_preload_foreign_free());
@@ -48,16 +60,19 @@ static void join_session(const char *session) {
   char reason[256];
   int runtime = lifespan_recorder_runtime(reason, sizeof reason);
   struct lifespan_map *map;
+  uint64_t before = address_space();
   uint32_t verdict = lifespan_session_greet(session, &(struct lifespan_hello){.runtime = runtime, .reason = reason}, &map);
   if (!verdict && runtime == 1) lifespan_preload_say("nothing recorded", "the recording command can't be reached");
   if (verdict == LIFESPAN_VERDICT_RECORD) lifespan_environment_leave_to(LIFESPAN_HEIRS_SELF);
   if (verdict == LIFESPAN_VERDICT_PASS || verdict == LIFESPAN_VERDICT_PERHAPS) lifespan_environment_leave_to(LIFESPAN_HEIRS_ALL);
-  if (map) start(map);
+  if (!map) return;
+  start(map);
+  lifespan_preload_takes(address_space() - before);
 }
 
 __attribute__((constructor)) static void preload_start(void) {
   int saved_errno = errno;
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
   const char *session = lifespan_environment_take();
   if (session) join_session(session);
   lifespan_record_no_early_blocks();

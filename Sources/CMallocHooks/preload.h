@@ -62,6 +62,9 @@ void *lifespan_preload_foreign_free(void);
 // The malloc that serves what the runtime allocates while it names a type for us (NULL: as always).
 void lifespan_preload_name_with(void *function);
 
+// The recorder has taken so much of the address space: limits that the program sets are meant without it (limit_hooks.c).
+void lifespan_preload_takes(uint64_t bytes);
+
 // From now on threads are seen from their creation to their end. Once, when recording has begun.
 void lifespan_preload_threads_start(void);
 

@@ -88,6 +88,7 @@ static struct lifespan_map *map_recording(int descriptor) {
   close(descriptor);
   if (memory == MAP_FAILED) return NULL;
   struct lifespan_map *map = memory;
+  madvise(memory, size * 2, MADV_DONTDUMP); // not in a core file
   if (map->magic == LIFESPAN_MAP_MAGIC && map->abi == LIFESPAN_ABI) return map;
   munmap(memory, size * 2);
   return NULL;

@@ -11,6 +11,7 @@
 
 #include "internal.h"
 #include "raw.h"
+#include "sandbox.h"
 
 #define SLOT_TRIES 1000u // of a millisecond: the consumer frees the slot of another thread's fork
 
@@ -21,7 +22,7 @@ static bool take_slot(struct lifespan_map *map) {
   for (unsigned tries = 0; tries < SLOT_TRIES; tries++) {
     uint32_t free = LIFESPAN_FORK_FREE;
     if (atomic_compare_exchange_strong(&slot_of(map)->state, &free, LIFESPAN_FORK_PREPARED)) return true;
-    if (!atomic_load_explicit(&map->consumer_alive, memory_order_relaxed)) return false;
+    if (!atomic_load_explicit(&map->consumer_alive, memory_order_relaxed) || !lifespan_may(LIFESPAN_CALL_NANOSLEEP)) return false;
     lifespan_raw_sleep(1000000);
   }
   return false;
@@ -51,7 +52,7 @@ void lifespan_recorder_fork_child(uint64_t number) {
   lifespan_threads_heads(slot_of(map)->heads);
   atomic_store_explicit(&slot_of(map)->state, LIFESPAN_FORK_TOLD, memory_order_release);
   atomic_fetch_add_explicit(&map->consumer_wake, 1, memory_order_release);
-  lifespan_raw4(SYS_futex, (long)&map->consumer_wake, 1 /* FUTEX_WAKE, shared */, 1, 0);
+  if (lifespan_may(LIFESPAN_CALL_FUTEX)) lifespan_raw4(SYS_futex, (long)&map->consumer_wake, 1 /* FUTEX_WAKE, shared */, 1, 0);
 }
 
 uint32_t lifespan_recorder_number(void) { return lifespan_process.map ? lifespan_process.map->number : 0; }

@@ -113,7 +113,7 @@ bool lifespan_self_test(bool refcounts) {
   void (*release)(void *) = (void (*)(void *))lifespan_symbol("swift_release");
   if (!allocate || !retain || !release) return false;
   lifespan_self_test_counts = (struct lifespan_self_test){0};
-  uint32_t was = lifespan_local.inside;
+  uintptr_t was = lifespan_local.inside;
   lifespan_local.inside = LIFESPAN_TESTING;
   void *object = allocate(&metadata.kind, 32, 15);
   retain(object);

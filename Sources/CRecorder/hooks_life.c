@@ -21,7 +21,7 @@ typedef void (*deallocate)(void *object, size_t size, size_t alignment_mask);
 #define ALLOCATE_HOOK(name)                                                                                  \
   ORIGINAL(name);                                                                                            \
   FRAME_POINTER void *lifespan_hook_##name(const void *metadata, size_t size, size_t alignment_mask) {       \
-    uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);                                              \
+    uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);                                              \
     void *object = ((allocate)lifespan_original_##name)(metadata, size, alignment_mask);                     \
     lifespan_quiet_end(was);                                                                                 \
     if (lifespan_on()) lifespan_record_birth(object, metadata, size, LIFESPAN_CALLER);                       \
@@ -51,7 +51,7 @@ static uint64_t box_size(const void *box_metadata) {
 
 ORIGINAL(allocBox);
 FRAME_POINTER struct pair lifespan_hook_allocBox(const void *type) {
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
   struct pair box = ((allocate_box)lifespan_original_allocBox)(type);
   lifespan_quiet_end(was);
   if (lifespan_on()) {
@@ -68,7 +68,7 @@ typedef __attribute__((swiftcall)) struct pair (*create_task)(size_t flags, void
 ORIGINAL(task_create_common);
 FRAME_POINTER __attribute__((swiftcall)) struct pair lifespan_hook_task_create_common(size_t flags, void *options, const void *type, void *function,
                                                                                      void *context, size_t size) {
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
   lifespan_local.creator = LIFESPAN_CALLER;
   struct pair task = ((create_task)lifespan_original_task_create_common)(flags, options, type, function, context, size);
   lifespan_quiet_end(was);

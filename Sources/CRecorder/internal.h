@@ -70,30 +70,36 @@ struct lifespan_thread {
   uint32_t checks;             // stacks until the next comparison with the reference
   volatile uint32_t pending_mark; // a mark signal came inside a hook
   uint32_t counted;            // the thread was born as an object: its end is a death
+  uint32_t kept;               // of a hook that a handler has interrupted, which then forked: the child goes back to it, nobody else may have the place
   _Atomic uintptr_t self;      // its pthread_t; 0 once it has ended
+  uintptr_t outer;             // what `inside` was before it is entered: 0, or the entry that a signal handler has interrupted
   char scratch[2][4096];       // texts at the first sight of a type: a hook may use little stack
   struct lifespan_walk walk;
 };
 
+#define LIFESPAN_LEVELS_MOST 3u
 struct lifespan_local {
   struct lifespan_thread *thread;
-  volatile uint32_t inside; // our own code runs: hooks pass on
-  const void *held_back;    // LIFESPAN_QUIET_TASK: a block that may be a task's
+  // Our own code runs, hooks pass on: the frame that entered, with the flags below. 0: it does not.
+  volatile uintptr_t inside;
+  struct lifespan_thread *nested[LIFESPAN_LEVELS_MOST]; // for signal handlers that come in the middle of a hook; with rings of their own
+  const void *held_back; // LIFESPAN_QUIET_TASK: a block that may be a task's
   uint64_t held_back_size;
   struct lifespan_frame creator; // who makes a task, while swift_task_create_common runs; pc 0: it does not
 };
 extern __thread struct lifespan_local lifespan_local INITIAL_EXEC;
-// Values of `inside` beside 1:
-#define LIFESPAN_NAMING 2u  // the runtime names a type for us: what it allocates is nobody's event
-#define LIFESPAN_TESTING 3u // the self-test of the hooks: events are counted, not recorded
+#define LIFESPAN_NAMING 1u  // the runtime names a type for us: what it allocates is nobody's event
+#define LIFESPAN_TESTING 2u // the self-test of the hooks: events are counted, not recorded
+#define LIFESPAN_LEVEL 4u   // times how many entries a signal handler has interrupted: nested[that - 1] is in use
+#define LIFESPAN_FLAGS 15u  // a frame lies at a multiple of 16
 
-// Enters our code: the thread's state, or NULL when hooks must pass on (off, inside already (counted), no ring to be had). Everything between
-// enter and leave is ours: no original function runs there.
-struct lifespan_thread *lifespan_enter_slow(void);
-static inline struct lifespan_thread *lifespan_enter(void) {
+// Enters our code: the thread's state, or NULL when hooks must pass on (off, inside for the second time (counted), no ring to be had). Everything
+// between enter and leave is ours: no original function runs there. The frame is that of the function that has it inlined.
+struct lifespan_thread *lifespan_enter_slow(uintptr_t frame);
+static inline __attribute__((always_inline)) struct lifespan_thread *lifespan_enter(void) {
   struct lifespan_local *local = &lifespan_local;
-  if (UNLIKELY(local->inside || !local->thread)) return lifespan_enter_slow();
-  local->inside = 1;
+  if (UNLIKELY(local->inside || !local->thread)) return lifespan_enter_slow((uintptr_t)__builtin_frame_address(0));
+  local->inside = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)LIFESPAN_FLAGS;
   __asm__ volatile("" ::: "memory");
   return local->thread;
 }
@@ -101,7 +107,7 @@ void lifespan_leave_slow(struct lifespan_thread *thread);
 static inline void lifespan_leave(struct lifespan_thread *thread) {
   __asm__ volatile("" ::: "memory");
   if (UNLIKELY(thread->pending_mark)) lifespan_leave_slow(thread);
-  lifespan_local.inside = 0;
+  lifespan_local.inside = thread->outer;
 }
 bool lifespan_threads_start(void);
 // In a fork child, before it records: how much of each ring its memory holds; and a beginning without rings and threads.
@@ -114,6 +120,14 @@ uint32_t lifespan_thread_number(uintptr_t self, uint32_t *tid);
 struct lifespan_thread *lifespan_thread_enter(void);
 // The thread has a ring now, and nobody has announced it: made by a raw clone, or before us (thread_life.c). Between enter and leave.
 void lifespan_thread_unannounced(struct lifespan_thread *thread);
+// The state of the entry that is open on this thread.
+struct lifespan_thread *lifespan_inside(void);
+// Ends all entries of a thread that will not come back to them. Outside hooks.
+void lifespan_end_entries(void);
+// Whether the entry in a guard (its frame and flags) was left by a signal handler that never came back, now that `frame` runs.
+bool lifespan_left_behind(uintptr_t guard, uintptr_t frame);
+// Signals wait from here on, but those that tell of a fault; false: not possible, nothing changed. For what happens once for each thread or type.
+bool lifespan_hold_signals(uint64_t *mask_before);
 
 // ---- Clock ------------------------------------------------------------------------------------------------------
 uint64_t lifespan_monotonic_ns(void);

@@ -41,7 +41,7 @@ void lifespan_late_block(uintptr_t caller) {
   uint32_t mapped = LIFESPAN_LATE_MAPPED;
   if (!atomic_compare_exchange_strong(&lifespan_late_state, &mapped, LIFESPAN_LATE_NONE)) return;
   struct lifespan_map *map = lifespan_process.map;
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
   lifespan_types_start();
   lifespan_tasks_start();
   // This thread is inside the runtime, but behind the bytes that are replaced: what called malloc has a call before it.

@@ -5,6 +5,7 @@
 
 #include "internal.h"
 #include "raw.h"
+#include "sandbox.h"
 
 #define PATIENCE_NS 100000000ull     // the command counts pages meanwhile: some ms for a GB
 #define PATIENCE_VERIFY_NS 60000000000ull // it compares reference counts, object by object
@@ -12,6 +13,7 @@
 #define FUTEX_WAKE 1
 
 static void wait_for_look(struct lifespan_map *map) {
+  if (!lifespan_may(LIFESPAN_CALL_FUTEX)) return;
   uint32_t wanted = 1 + atomic_fetch_add_explicit(&map->sample_wanted, 1, memory_order_acq_rel);
   atomic_fetch_add_explicit(&map->consumer_wake, 1, memory_order_release);
   lifespan_raw4(SYS_futex, (long)&map->consumer_wake, FUTEX_WAKE, 1, 0);

@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "raw.h"
+#include "sandbox.h"
+
 #define LIFESPAN_LEVELS 12
 
 struct lifespan_levels {
@@ -31,9 +34,10 @@ static inline void *lifespan_level(struct lifespan_levels *levels, unsigned leve
   if (level >= LIFESPAN_LEVELS) return NULL;
   void *memory = atomic_load_explicit(&levels->memory[level], memory_order_acquire);
   if (memory || !create) return memory;
+  if (!lifespan_may(LIFESPAN_CALL_MMAP)) return NULL;
   size_t bytes = (size_t)levels->slot_bytes << lifespan_level_log2(levels, level);
-  void *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (fresh == MAP_FAILED) return NULL;
+  void *fresh = lifespan_raw_pages(bytes);
+  if (!fresh) return NULL;
   if (atomic_compare_exchange_strong(&levels->memory[level], &memory, fresh)) return fresh;
   munmap(fresh, bytes);
   return memory;

@@ -219,7 +219,7 @@ void lifespan_recorder_resume(void) { set_recording(1); }
 uint64_t lifespan_recorder_mark(const char *name, size_t length) {
   if (!lifespan_on()) return 0;
   struct lifespan_local *local = &lifespan_local;
-  if (local->inside) { // a signal inside a hook: set when the hook leaves
+  if (local->inside & LIFESPAN_NAMING) { // a signal where nothing can be written: set when the hook leaves
     if (local->thread) local->thread->pending_mark = 1;
     return 0;
   }

@@ -2,7 +2,9 @@
 #ifndef LIFESPAN_RAW_H
 #define LIFESPAN_RAW_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -37,6 +39,14 @@ static inline long lifespan_raw6(long number, long a, long b, long c, long d, lo
 }
 static inline long lifespan_raw4(long number, long a, long b, long c, long d) { return lifespan_raw6(number, a, b, c, d, 0, 0); }
 #endif
+
+// Zeroed pages for tables of ours, touched lazily; not in the program's core file, which would be slow to write for all the holes. NULL: no memory.
+static inline void *lifespan_raw_pages(size_t bytes) {
+  long pages = lifespan_raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages < 0 && pages > -4096) return NULL;
+  lifespan_raw4(SYS_madvise, pages, (long)bytes, MADV_DONTDUMP, 0);
+  return (void *)pages;
+}
 
 struct lifespan_raw_time {
   long seconds, nanoseconds;

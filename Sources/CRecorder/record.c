@@ -14,7 +14,7 @@
 struct lifespan_self_test lifespan_self_test_counts;
 
 static inline bool testing(uint32_t *counter) {
-  if (LIKELY(lifespan_local.inside != LIFESPAN_TESTING)) return false;
+  if (LIKELY(!(lifespan_local.inside & LIFESPAN_TESTING))) return false;
   ++*counter;
   return true;
 }

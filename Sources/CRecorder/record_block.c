@@ -11,7 +11,7 @@
 #include "runtime_layout.h"
 #include "spots.h"
 
-__thread volatile uint32_t lifespan_quiet INITIAL_EXEC;
+__thread volatile uintptr_t lifespan_quiet INITIAL_EXEC;
 
 // ---- Before the start -------------------------------------------------------------------------------------------------------
 // The dynamic linker and other libraries' constructors allocate before ours runs.
@@ -89,9 +89,11 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
     if (early_open()) early_born(block, size);
     return;
   }
-  if (!block || !lifespan_process.blocks || UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
+  if (!block || !lifespan_process.blocks || UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return;
   if (UNLIKELY(atomic_load_explicit(&lifespan_late_state, memory_order_acquire)) && !lifespan_local.inside) lifespan_late_block(caller.pc);
-  switch (lifespan_quiet) {
+  uintptr_t quiet = lifespan_quiet;
+  if (UNLIKELY(quiet && caller.sp > quiet && lifespan_left_behind(quiet, caller.sp))) quiet = lifespan_quiet = LIFESPAN_QUIET_NO;
+  switch ((enum lifespan_quiet)(quiet & LIFESPAN_FLAGS)) {
   case LIFESPAN_QUIET_NO: break;
   case LIFESPAN_QUIET_OURS: return;
   case LIFESPAN_QUIET_ALLOCATOR: return count_nested();
@@ -121,8 +123,9 @@ void lifespan_record_held_back(const void *task) {
 // While the runtime names a type for us, what it allocates is nobody's; what it gives back may be the program's all the same (its cache of names grows). No
 // record is half written then: the outer hook is about to ask for a type.
 static struct lifespan_thread *enter_naming_too(bool *naming) {
-  *naming = lifespan_local.inside == LIFESPAN_NAMING && lifespan_local.thread;
-  return *naming ? lifespan_local.thread : lifespan_enter();
+  struct lifespan_thread *thread = lifespan_local.inside & LIFESPAN_NAMING ? lifespan_inside() : NULL;
+  *naming = thread != NULL;
+  return thread ? thread : lifespan_enter();
 }
 static void leave_naming_too(struct lifespan_thread *thread, bool naming) {
   if (!naming) lifespan_leave(thread);
@@ -147,7 +150,7 @@ void lifespan_record_free(const void *address) {
     return;
   }
   enum lifespan_spot spot = lifespan_spot(address);
-  if (spot == LIFESPAN_SPOT_NONE || UNLIKELY(lifespan_local.inside == LIFESPAN_TESTING)) return;
+  if (spot == LIFESPAN_SPOT_NONE || UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return;
   bool naming;
   struct lifespan_thread *thread = enter_naming_too(&naming);
   if (!thread) return;
@@ -175,7 +178,7 @@ uint32_t lifespan_record_moving(const void *address) {
     lifespan_ring_publish(thread, 1);
     lifespan_spot_set(address, LIFESPAN_SPOT_NONE); // once the call has given it away it is another's
   }
-  lifespan_leave(thread);
+  leave_naming_too(thread, naming);
   return written ? spot : LIFESPAN_SPOT_NONE;
 }
 

@@ -6,6 +6,7 @@
 #include "spots.h"
 
 #include "raw.h"
+#include "sandbox.h"
 
 #include <sys/mman.h>
 
@@ -16,14 +17,14 @@ uint8_t *lifespan_spot_make(const void *address) {
   uintptr_t leaf = (uintptr_t)address >> LIFESPAN_SPOT_LEAF_LOG2;
   if (leaf >= LIFESPAN_SPOT_LEAVES) return NULL;
   size_t bytes = (1ull << LIFESPAN_SPOT_LEAF_LOG2) >> 4;
-  long fresh = lifespan_raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (fresh < 0 && fresh > -4096) {
+  uint8_t *fresh = lifespan_may(LIFESPAN_CALL_MMAP) ? lifespan_raw_pages(bytes) : NULL;
+  if (!fresh) {
     atomic_store(&lifespan_spots_unknown, true);
     return NULL;
   }
   uint8_t *none = NULL;
-  if (!atomic_compare_exchange_strong(&lifespan_spot_leaves[leaf], &none, (uint8_t *)fresh))
-    lifespan_raw4(SYS_munmap, fresh, (long)bytes, 0, 0); // another thread was quicker
+  if (!atomic_compare_exchange_strong(&lifespan_spot_leaves[leaf], &none, fresh))
+    lifespan_raw4(SYS_munmap, (long)fresh, (long)bytes, 0, 0); // another thread was quicker
   return lifespan_spot_at(address);
 }
 

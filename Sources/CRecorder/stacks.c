@@ -8,6 +8,7 @@
 
 #include "internal.h"
 #include "levels.h"
+#include "raw.h"
 
 #define MOST_NODES (1u << 23)
 #define ROOT_KEY 0xffffff00u // | label: the parent key of a root-most node
@@ -25,9 +26,8 @@ static struct lifespan_levels levels = {.first_log2 = 14, .slot_bytes = sizeof(_
 
 bool lifespan_stacks_start(void) {
   if (nodes) return true;
-  void *memory = mmap(NULL, sizeof(struct node) * (size_t)MOST_NODES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  nodes = memory;
+  nodes = lifespan_raw_pages(sizeof(struct node) * (size_t)MOST_NODES);
+  if (!nodes) return false;
   return lifespan_level(&levels, 0, 1) != NULL;
 }
 

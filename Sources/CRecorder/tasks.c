@@ -13,7 +13,7 @@ static bool came_late;
 
 static inline void *current(void) {
   if (LIKELY(!came_late)) return current_task();
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
   void *task = current_task();
   lifespan_quiet_end(was);
   return task;

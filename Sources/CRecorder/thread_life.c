@@ -10,6 +10,7 @@
 
 #include "internal.h"
 #include "raw.h"
+#include "sandbox.h"
 
 #define MAIN 1u
 #define NAME_ROOM 16u
@@ -69,12 +70,12 @@ static void write_op(struct lifespan_thread *thread, uint32_t number, uint32_t t
 void lifespan_thread_ended(void) {
   struct lifespan_local *local = &lifespan_local;
   if (!lifespan_on() || !local->thread) return;
-  local->inside = 0; // an asynchronous cancellation may have come inside a hook
+  lifespan_end_entries(); // an asynchronous cancellation may have come inside a hook
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   if (!atomic_exchange(&thread->self, 0)) return lifespan_leave(thread); // it has said so
   char name[NAME_ROOM] = {0}; // it may have named itself by a bare system call
-  lifespan_raw4(SYS_prctl, PR_GET_NAME, (long)name, 0, 0);
+  if (lifespan_may(LIFESPAN_CALL_PRCTL)) lifespan_raw4(SYS_prctl, PR_GET_NAME, (long)name, 0, 0);
   write_op(thread, thread->number, __atomic_load_n(&thread->ring->tid, __ATOMIC_RELAXED), LIFESPAN_THREAD_ENDED, name);
   if (thread->counted && lifespan_ring_reserve(thread, 1, LIFESPAN_LOSS_DEATH)) {
     lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_DEATH, 1, address_of(thread->number)));

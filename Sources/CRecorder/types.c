@@ -4,11 +4,14 @@
 #if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "internal.h"
 #include "levels.h"
+#include "raw.h"
+#include "sandbox.h"
 #include "runtime_layout.h"
 #include "tracked.h"
 #include "type_names.h"
@@ -54,7 +57,7 @@ static bool stack_is_small(const struct lifespan_thread *thread) {
 }
 
 static struct swift_type_name runtime_name(const struct lifespan_thread *thread, const void *metadata) {
-  if (LIKELY(!stack_is_small(thread))) return get_type_name(metadata, true);
+  if (LIKELY(!stack_is_small(thread)) || !lifespan_may(LIFESPAN_CALL_MMAP)) return get_type_name(metadata, true);
   char *stack = mmap(NULL, NAMING_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) return get_type_name(metadata, true);
   mprotect(stack, 4096, PROT_NONE);
@@ -69,13 +72,18 @@ static struct swift_type_name runtime_name(const struct lifespan_thread *thread,
 }
 #endif
 
+// The runtime takes locks while it names a type, and the program has not called it: a handler that left by siglongjmp, or a cancelled thread, would keep
+// them for ever. So signals wait meanwhile, but those that tell of a fault.
 static struct swift_type_name name_of(const struct lifespan_thread *thread, const void *metadata) {
-  uint32_t was = lifespan_local.inside;
-  lifespan_local.inside = LIFESPAN_NAMING;
+  uint64_t mask = 0;
+  bool held = lifespan_hold_signals(&mask);
+  uintptr_t was = lifespan_local.inside;
+  lifespan_local.inside = was | LIFESPAN_NAMING;
   __asm__ volatile("" ::: "memory");
   struct swift_type_name name = runtime_name(thread, metadata);
   __asm__ volatile("" ::: "memory");
   lifespan_local.inside = was;
+  if (held) lifespan_raw4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof mask);
   return name;
 }
 
@@ -115,7 +123,10 @@ static void insert(uint64_t key, uint64_t value) {
       atomic_store_explicit(&slots[i].value, value, memory_order_release);
       return;
     }
-    if (free == key) return;
+    if (free != key) continue;
+    uint64_t none = 0; // its maker never came back to it: a signal handler has left by siglongjmp
+    atomic_compare_exchange_strong_explicit(&slots[i].value, &none, value, memory_order_release, memory_order_relaxed);
+    return;
   }
 }
 

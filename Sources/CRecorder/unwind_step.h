@@ -21,6 +21,7 @@ struct unwind_state {
   uintptr_t floor, hi; // bounds of what may be read
   bool exact;          // pc is the next instruction itself (below a signal frame), not a return address
   bool uses, restores; // the last step read rbp; took it from the stack
+  bool interrupted;    // a signal frame was passed: a frame beyond it may stand at any instruction
 };
 
 static inline uintptr_t unwind_clean(uintptr_t fp) { return fp & ~UNWIND_ASYNC; }
@@ -47,7 +48,7 @@ ROWS_INLINE int unwind_step_signal(struct unwind_state *s) {
   uintptr_t sp = unwind_word(s->sp + 160), pc = unwind_word(s->sp + 168);
   if (sp <= s->sp || sp > s->hi || sp % 8) return LIFESPAN_END_RANGE;
   *s = (struct unwind_state){.pc = pc, .sp = sp, .fp = unwind_word(s->sp + 120), .fp_slot = s->sp + 120,
-                             .floor = s->floor, .hi = s->hi, .exact = true, .restores = true};
+                             .floor = s->floor, .hi = s->hi, .exact = true, .restores = true, .interrupted = true};
   return UNWIND_GO_ON;
 }
 
@@ -96,8 +97,8 @@ ROWS_INLINE int unwind_step(struct unwind_state *s, struct rows_row row) {
 #define UNWIND_CONTEXTS 64u
 
 // An async frame's callers: fills `pcs`, innermost first, from the chain that begins with its own context. 0: there is
-// none that can be followed. `whole`: the chain's end was reached.
-unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool *whole);
+// none that can be followed. `whole`: the chain's end was reached. `careful`: its contexts may be gone.
+unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool careful, bool *whole);
 
 // The reference with the reason of its end; unwind_reference.c.
 struct lifespan_walk;

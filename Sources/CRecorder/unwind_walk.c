@@ -107,12 +107,12 @@ ROWS_INLINE int row_step(struct unwind_state *s, bool by_rows, struct rows_row *
 
 // Puts the callers in the task's contexts in front of the new frames; the new position.
 static __attribute__((noinline)) uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t context,
-                                                    uint32_t depth, int *end) {
+                                                    uint32_t depth, bool careful, int *end) {
   uint64_t callers[UNWIND_CONTEXTS];
   bool whole = false;
   unsigned room = depth - (ROOM - position);
   if (room > UNWIND_CONTEXTS) room = UNWIND_CONTEXTS;
-  unsigned count = unwind_async(context, callers, room, &whole);
+  unsigned count = unwind_async(context, callers, room, careful, &whole);
   if (!count) return position;
   for (unsigned i = 0; i < count; i++) {
     position--;
@@ -154,7 +154,7 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool
       if (end == UNWIND_GO_ON) end = LIFESPAN_END_CUT;
     } else if (end == UNWIND_GO_ON && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 && unwind_async_mark(s) &&
                unwind_readable(s, fp - 8, 8)) {
-      position = add_async(w, position, unwind_word(fp - 8), depth, &end);
+      position = add_async(w, position, unwind_word(fp - 8), depth, s->interrupted, &end);
     }
   }
   w->end = (uint32_t)end;

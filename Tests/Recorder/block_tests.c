@@ -108,7 +108,7 @@ static void a_block_is_born_and_freed_once(void) {
 
 static void an_objects_own_block_is_not_told_twice(void) {
   begin();
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
   lifespan_record_block(block, 32, at(1));
   EXPECT_EVENTS("");
   lifespan_record_block(other, 32, at(1)); // a signal handler's, in the middle of it
@@ -172,7 +172,7 @@ static void a_block_that_grows_changes_its_bucket_and_stack(void) {
 
 static void a_tasks_block_is_held_back_until_it_is_known(void) {
   begin();
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
   lifespan_record_block(block, 40, at(1));
   lifespan_quiet_end(was);
   lifespan_record_held_back(block);
@@ -189,7 +189,7 @@ static void a_tasks_block_is_held_back_until_it_is_known(void) {
 
 static void the_allocators_own_calls_are_counted_not_told(void) {
   begin();
-  uint32_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   lifespan_record_block(block, 40, at(1));
   lifespan_quiet_end(was);
   was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);

@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "check.h"
@@ -39,7 +40,7 @@ static void begin(void) {
   lifespan_local.inside = 0;
 }
 static void end(void) {
-  lifespan_local.thread = NULL;
+  memset(&lifespan_local, 0, sizeof lifespan_local);
   free(thread);
 }
 
@@ -215,23 +216,64 @@ static void a_reference_event_says_amount_flavour_and_count_before(void) {
   end();
 }
 
-static void what_happens_inside_our_own_code_is_counted_as_suppressed(void) {
+// Cells in the rings of nested entries, which are claimed after the thread's own.
+static uint64_t nested_cells(unsigned level) {
+  struct lifespan_thread *nested = lifespan_local.nested[level];
+  return nested ? fake_consume(nested->ring, cells, 4096) : 0;
+}
+
+static void a_handler_that_allocates_inside_a_hook_is_recorded_three_times_and_then_counted(void) {
   begin();
+  lifespan_threads_start();
   const void *metadata = new_metadata();
-  struct object object = {metadata, 3, {0, 0}};
-  lifespan_local.inside = 1; // as in a signal handler that came inside a hook
-  lifespan_record_birth(&object, metadata, 32, at(1));
-  lifespan_local.inside = 0;
-  EXPECT_RECORDS();
+  struct object objects[5] = {{metadata, 3, {0, 0}}, {metadata, 3, {0, 0}}, {metadata, 3, {0, 0}}, {metadata, 3, {0, 0}}, {metadata, 3, {0, 0}}};
+  lifespan_record_birth(&objects[4], metadata, 32, at(1)); // names the type
+  fake_consume(thread->ring, cells, 4096);
+  struct lifespan_thread *held[4];
+  for (unsigned level = 0; level < 4; level++) {
+    held[level] = lifespan_enter();
+    CHECK(held[level] != NULL);
+    lifespan_record_birth(&objects[level], metadata, 32, at(1));
+    CHECK_EQUAL(level < 3 ? nested_cells(level) : 0, level < 3 ? 2 : 0);
+    CHECK(level == 3 || lifespan_local.nested[level]->ring != thread->ring);
+  }
   CHECK_EQUAL(thread->ring->suppressed, 1);
+  for (unsigned level = 4; level--;) lifespan_leave(held[level]);
+  CHECK_EQUAL(lifespan_local.inside, 0);
+  lifespan_local.inside |= LIFESPAN_NAMING;
+  lifespan_record_birth(&objects[4], metadata, 32, at(1));
+  CHECK_EQUAL(thread->ring->suppressed, 1); // nobody's
+  EXPECT_RECORDS();
   end();
 }
 
-static void a_mark_inside_a_hook_is_set_when_it_leaves(void) {
+static void a_hook_that_is_left_by_longjmp_is_over(void) {
+  begin();
+  lifespan_threads_start();
+  const void *metadata = new_metadata();
+  struct object object = {metadata, 3, {0, 0}};
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  fake_consume(thread->ring, cells, 4096);
+  CHECK(lifespan_enter() == thread);
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  CHECK(lifespan_enter() == lifespan_local.nested[0]);
+  lifespan_recorder_jumps(here - 4096, here - 2048); // inside a handler
+  CHECK(lifespan_local.inside != 0);
+  lifespan_recorder_jumps(here - 4096, here + 4096);
+  CHECK_EQUAL(lifespan_local.inside, 0);
+  CHECK_EQUAL(thread->ring->suppressed, 2);
+  lifespan_record_birth(&object, metadata, 32, at(1));
+  EXPECT_RECORDS(LIFESPAN_R_BIRTH);
+  end();
+}
+
+static void a_mark_while_a_type_is_named_is_set_when_the_hook_leaves(void) {
   begin();
   struct lifespan_thread *inside = lifespan_enter();
+  lifespan_local.inside |= LIFESPAN_NAMING; // where no entry may interrupt it
   CHECK_EQUAL(lifespan_recorder_mark("x", 1), 0);
   EXPECT_RECORDS();
+  lifespan_local.inside &= ~(uintptr_t)LIFESPAN_NAMING;
   lifespan_leave(inside);
   EXPECT_RECORDS(LIFESPAN_R_MARK);
   CHECK(lifespan_recorder_mark("named", 5) != 0);
@@ -276,8 +318,9 @@ const struct test record_tests[] = {
   {"paused recordings see deaths but no births", paused_recordings_see_deaths_but_no_births},
   {"references of immortal, null and tagged values are no events", references_of_immortal_null_and_tagged_values_are_no_events},
   {"a reference event says amount, flavour and count before", a_reference_event_says_amount_flavour_and_count_before},
-  {"what happens inside our own code is counted as suppressed", what_happens_inside_our_own_code_is_counted_as_suppressed},
-  {"a mark inside a hook is set when it leaves", a_mark_inside_a_hook_is_set_when_it_leaves},
+  {"a handler that allocates inside a hook is recorded three times and then counted", a_handler_that_allocates_inside_a_hook_is_recorded_three_times_and_then_counted},
+  {"a hook that is left by longjmp is over", a_hook_that_is_left_by_longjmp_is_over},
+  {"a mark while a type is named is set when the hook leaves", a_mark_while_a_type_is_named_is_set_when_the_hook_leaves},
   {"a block that moves is announced before and told after", a_block_that_moves_is_announced_before_and_told_after},
   {"tokens are born and die outside all memory", tokens_are_born_and_die_outside_all_memory},
   {NULL, NULL},

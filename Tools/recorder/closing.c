@@ -37,7 +37,7 @@ static void put_recorded(FILE *out) {
     if (!grown && one->unbounded) grown = one;
     if (!limitation) limitation = one->limitation;
     sum.counts.events += one->counts.events;
-    sum.counts.lost += one->counts.lost;
+    sum.counts.lost += one->counts.lost + one->counts.suppressed;
     sum.counts.ends_not_seen += one->counts.ends_not_seen;
     sum.checked += one->checked;
     sum.equal += one->equal;

@@ -152,21 +152,28 @@ static char *preload_list(const char *library, const char *previous) {
 char **program_environment(const char *library, const char *socket) {
   size_t count = 0;
   const char *previous = "";
+  const char *sanitizer = "";
   char **next = NULL;
   for (char **entry = environ; *entry; entry++) {
     if (!strncmp(*entry, "LIFESPAN_SESSION=", 17)) continue;
+    if (library && !strncmp(*entry, "ASAN_OPTIONS=", 13)) {
+      sanitizer = *entry + 13;
+      continue;
+    }
     if (!strncmp(*entry, "LD_PRELOAD=", 11)) {
       previous = *entry + 11;
       continue;
     }
-    next = grown(next, count + 4, sizeof *next);
+    next = grown(next, count + 5, sizeof *next);
     next[count++] = *entry;
   }
-  next = grown(next, count + 4, sizeof *next);
+  next = grown(next, count + 5, sizeof *next);
   if (library) {
     char *list = preload_list(library, previous);
     next[count++] = text_of("LD_PRELOAD=%s", list);
     free(list);
+    // One that is a shared library refuses to run where it is not the first, unless it is told not to look.
+    next[count++] = text_of("ASAN_OPTIONS=%s%sverify_asan_link_order=0", sanitizer, *sanitizer ? ":" : "");
   } else if (*previous) {
     next[count++] = text_of("LD_PRELOAD=%s", previous);
   }

@@ -26,15 +26,16 @@ enum lifespan_quiet {
   LIFESPAN_QUIET_TASK = 3,      // the making of a task: the next block may be the task's, and is held back until that is known
   LIFESPAN_QUIET_OURS = 4,      // the recorder's own start: nobody's blocks
 };
-extern __thread volatile uint32_t lifespan_quiet __attribute__((tls_model("initial-exec")));
+// With the frame that said it: a signal handler may leave it by siglongjmp.
+extern __thread volatile uintptr_t lifespan_quiet __attribute__((tls_model("initial-exec")));
 
-static inline uint32_t lifespan_quiet_begin(enum lifespan_quiet quiet) {
-  uint32_t was = lifespan_quiet;
-  lifespan_quiet = quiet;
+static inline __attribute__((always_inline)) uintptr_t lifespan_quiet_begin(enum lifespan_quiet quiet) {
+  uintptr_t was = lifespan_quiet;
+  lifespan_quiet = ((uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)15) | quiet;
   __asm__ volatile("" ::: "memory");
   return was;
 }
-static inline void lifespan_quiet_end(uint32_t was) {
+static inline void lifespan_quiet_end(uintptr_t was) {
   __asm__ volatile("" ::: "memory");
   lifespan_quiet = was;
 }
@@ -78,6 +79,22 @@ void *lifespan_executable_free(void);
 
 // Whether the runtime names a type on this thread just now, on our behalf.
 bool lifespan_recorder_is_naming(void);
+
+// longjmp and its kind, before it: from `here` to the stack pointer `target`. Ends the hook that is left behind, if there is one.
+void lifespan_recorder_jumps(uintptr_t here, uintptr_t target);
+
+// Before a fork, and in the new process after it: a handler that has interrupted a hook may have made it, and the hook must not write into the parent's
+// rings.
+struct lifespan_rings {
+  void *memory;
+  size_t bytes;
+};
+struct lifespan_rings lifespan_recorder_rings(void);
+void lifespan_recorder_forked(struct lifespan_rings rings);
+
+// The program is about to restrict its system calls: by a seccomp filter (a struct sock_fprog), NULL: to read, write and exit.
+void lifespan_recorder_sandboxed(const void *program);
+void lifespan_recorder_without_clock(void); // the time stamp counter must not be read any more
 
 #pragma GCC visibility pop
 #endif

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 recorder=$root/Sources/CRecorder
 flags="-std=gnu11 -O2 -Wall -Wextra -fno-omit-frame-pointer -I$recorder -I$recorder/include -I$root/Sources/CTraceFormat/include"
-sources=$(ls "$recorder"/executable.c "$recorder"/unwind_*.c "$recorder"/images*.c "$recorder"/rows_*.c)
+sources=$(ls "$here"/alone.c "$recorder"/executable.c "$recorder"/unwind_*.c "$recorder"/images*.c "$recorder"/rows_*.c)
 
 build() {
   mkdir -p "$out"

@@ -14,7 +14,7 @@ enum ClosingLine {
     }
     let unwritten = traces.reduce(0) { $0 + $1.counts.unwritten }
     let events = traces.reduce(0) { $0 + $1.counts.events } &- unwritten
-    let lost = traces.reduce(0) { $0 + $1.counts.lost }
+    let lost = traces.reduce(0) { $0 + $1.counts.lost + $1.counts.suppressed }
     var line = names(traces)
     line += ": \(Units.things(events, "event")), \(Units.count(lost)) lost"
     if unwritten > 0 { line += ", \(Units.count(unwritten)) not written" }
