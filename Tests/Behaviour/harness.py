@@ -61,6 +61,7 @@ class Programs:
 
     def __init__(self, folder):
         self.folder, self.lock, self.built = folder, threading.Lock(), {}
+        self.life_lock = threading.Lock()
 
     def get(self, name, flags=(), optimised=True):
         key = (name, tuple(flags), optimised)
@@ -73,10 +74,12 @@ class Programs:
 
     def build(self, name, flags, optimised, folder):
         os.makedirs(folder, exist_ok=True)
-        base, kind = os.path.splitext(name)
+        base, kind = os.path.splitext(os.path.basename(name))
         program = os.path.join(folder, base)
         source = os.path.join(PROGRAMS, name)
-        if kind == ".swift":
+        if os.path.dirname(name) == "life":
+            self.build_life(source, kind, flags, program)
+        elif kind == ".swift":
             support = os.path.join(PROGRAMS, "Support")
             helpers = os.path.join(folder, "Helpers.o")
             compile_all(["clang", "-c", "-O2", os.path.join(support, "Helpers.c"), "-o", helpers])
@@ -106,11 +109,46 @@ class Programs:
             compile_all(["clang++" if kind == ".cpp" else "clang", "-O2", source, *flags, "-o", program, "-pthread"])
         return program
 
+    def build_life(self, source, kind, flags, program):
+        """C, C++ or async Swift with objects (Tests/Programs/life/things.swift) and what its programs share."""
+        folder = os.path.dirname(source)
+        flags = [os.path.join(folder, x) if x.endswith(".c") else x for x in flags]
+        compiler = ["clang++", "-std=c++17"] if kind == ".cpp" else ["clang"]
+        shared = self.life_objects(folder)
+        objects = [program + ".o"]
+        if kind == ".swift":
+            objects = [source, "-g", "-parse-as-library", "-module-name", "Main"]
+        else:
+            compile_all([*compiler, "-O2", "-g", "-Wall", "-Wextra", "-c", source, "-o", objects[0]])
+        for extra in [x for x in flags if x.endswith(".c")]:
+            objects.append(f"{program}.{len(objects)}.o")
+            compile_all(["clang", "-O2", "-g", "-fno-builtin", "-c", extra, "-o", objects[-1]])
+        link = [x for x in flags if not x.endswith(".c")] + (["-lstdc++"] if kind == ".cpp" else [])
+        compile_all(["swiftc", *objects, *shared, *link, "-o", program])
+
+    def life_objects(self, folder):
+        with self.life_lock:
+            objects = [os.path.join(self.folder, x) for x in ("life.o", "things.o")]
+            if not os.path.exists(objects[1]):
+                os.makedirs(self.folder, exist_ok=True)
+                compile_all(["clang", "-O2", "-g", "-c", os.path.join(folder, "life.c"), "-o", objects[0]])
+                words = ["-O", "-g", "-parse-as-library", "-module-name", "Program"]
+                compile_all(["swiftc", *words, "-c", os.path.join(folder, "things.swift"), "-o", objects[1]])
+            return objects
+
 
 def compile_all(command):
     done = subprocess.run(command, capture_output=True, text=True)
     errors = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()[-3:]
     expect(done.returncode == 0, f"does not build: {' | '.join(errors[:3])}")
+
+
+def library(name):
+    """The path of a library of the system; without it the behaviour cannot be shown."""
+    path = subprocess.run(["clang", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
+    if not os.path.isabs(path):
+        raise Skip(f"{name} is not installed (Tools/setup --tests installs it)")
+    return path
 
 
 class Bench:
@@ -192,19 +230,25 @@ class Bench:
             trace = self.path(f"trace{self.traces}.lifespan")
         return [self.lifespan, "record", *options, "-o", trace, "--", *command], trace
 
-    def same(self, command, options=(), stdin="", timeout=120, cwd=None, stdout=True, stderr=True):
-        """Runs plain and under recording: same exit status, stdout and, but for our own lines, stderr."""
+    def same(
+        self, command, options=(), stdin="", timeout=120, cwd=None, stdout=True, stderr=True, steady=True, launcher=()
+    ):
+        """Runs plain and under recording: same exit status, stdout and, but for our own lines, stderr.
+
+        `steady`: the truth is the same each time, else it is left out of the comparison. `launcher`: words before both.
+        """
         from recording import Recording
 
-        plain = self.run(command, stdin, timeout, cwd)
+        plain = self.run([*launcher, *command], stdin, timeout, cwd)
         words, trace = self.record_words(command, options)
-        recorded = self.run(words, stdin, timeout, cwd)
+        recorded = self.run([*launcher, *words], stdin, timeout, cwd)
         expect(
             recorded.status == plain.status,
             f"exit status {recorded.status}, plain {plain.status}; stderr: {recorded.err.strip()[-200:]!r}",
         )
-        if stdout and recorded.out != plain.out:
-            raise Failure(f"stdout differs from the plain run's, {first_difference(recorded.out, plain.out)}")
+        got, want = (recorded.out, plain.out) if steady else (without_truth(recorded.out), without_truth(plain.out))
+        if stdout and got != want:
+            raise Failure(f"stdout differs from the plain run's, {first_difference(got, want)}")
         ours = our_lines(recorded.err, plain.err) if stderr else []
         expect(len(ours) <= 2, f"{len(ours)} lines of ours on stderr: {ours[:3]}")
         return Recording(self, trace, recorded, ours)
@@ -219,6 +263,10 @@ class Bench:
             f"{recording.ours[0]!r} says nothing of {' or '.join(says)}",
         )
         return recording
+
+
+def without_truth(text):
+    return "\n".join(line for line in text.splitlines() if not line.startswith("TRUTH "))
 
 
 def our_lines(recorded, plain):

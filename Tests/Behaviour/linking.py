@@ -1,8 +1,8 @@
 """Static, stripped, other allocators, no runtime."""
 
-import os, subprocess
+import subprocess
 
-from harness import Skip, behaviour, compile_all, expect
+from harness import behaviour, compile_all, expect, library
 
 STATIC = "-static-stdlib"
 
@@ -24,13 +24,6 @@ def stripped(bench):
 @behaviour("a static executable runs, and one line says what to do")
 def static_executable(bench):
     bench.unrecorded(bench.steps("make First 3 exit 3", "-static-executable"), ["static"])
-
-
-def library(name):
-    path = subprocess.run(["clang", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
-    if not os.path.isabs(path):
-        raise Skip(f"{name} is not installed (Tools/setup --tests installs it)")
-    return path
 
 
 @behaviour("a static runtime with jemalloc linked in is recorded exactly, and says that only Swift objects are")

@@ -17,6 +17,7 @@ class Recording:
 
     def __init__(self, bench, trace, result, ours):
         self.bench, self.trace, self.result, self.ours, self.document = bench, trace, result, ours, None
+        self.may_lose = False
 
     def ask(self, *words):
         text = self.bench.command(words[0], self.trace, *words[1:], "--json").out
@@ -30,7 +31,8 @@ class Recording:
         if self.document is None:
             document = self.ask("stats", "--lifespan", "all")
             expect(document.get("format") == 1, f"stats: format is {document.get('format')}")
-            expect(document["events"]["lost"] == 0, f"stats: {document['events']['lost']} events lost")
+            lost = document["events"]["lost"]
+            expect(self.may_lose or lost == 0, f"stats: {lost} events lost")
             for row in document["rows"]:
                 living, dead, total = row["persistent_count"], row["transient_count"], row["total_count"]
                 expect(
@@ -68,6 +70,21 @@ class Recording:
             return
         got = sum(r["persistent_count"] for r in self.stats()["rows"] if plain_name(r["type"]).startswith(prefix))
         expect(got == count, f"stats: {got} objects of {prefix}… live, not {count}")
+
+    def losing(self):
+        """The program does what no recorder can see whole: what it loses is counted."""
+        self.may_lose = True
+        return self
+
+    def about(self, name, most):
+        """So many of a type as the program counted, but for `most`: it was interrupted between the deed and the count."""
+        if not self.trace:
+            return self
+        want, row = self.result.truth()["types"][name], self.row(name)
+        for key, kind in (("total", "total_count"), ("living", "persistent_count")):
+            far = abs(row[kind] - want[key])
+            expect(far <= most, f"stats: {name}: {key} is {row[kind]}, truth {want[key]}: more than {most} apart")
+        return self
 
     def is_complete(self):
         if not self.trace:

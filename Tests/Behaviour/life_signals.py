@@ -1,0 +1,55 @@
+"""Signals: handlers that allocate or never return, wherever they come. The programs bring an allocator that may be interrupted (heap.c)."""
+
+from harness import behaviour, expect
+
+
+def signals(bench, *words, losing=False, **options):
+    recording = bench.same([bench.program("life/signals.c", "heap.c"), *words], **options)
+    if losing:
+        recording.losing()
+    if recording.trace:  # of its own allocator's memory only Swift objects are seen
+        expect(recording.stats()["capture"] == "partial", f"capture is {recording.stats()['capture']}")
+    return recording
+
+
+@behaviour("signal handlers that allocate, on the program's stack and on their own, are counted exactly")
+def calm(bench):
+    signals(bench, "calm").tells()
+
+
+@behaviour("signal handlers that allocate in the middle of a hook, and in each other's, are counted exactly")
+def storm(bench):
+    for words in (["storm"], ["storm", "on its own stack"]):
+        signals(bench, *words, steady=False).tells()
+
+
+@behaviour("a handler that leaves a hook by siglongjmp costs what the hook was about to write, and nothing after it")
+def jump(bench):
+    for words, jumps in ((["jump"], 1000), (["jump", "on its own stack"], 1000), (["jump-away"], 500)):
+        recording = signals(bench, *words, steady=False, losing=True)
+        recording.about("Program.Thing", jumps).has("Program.Later", 1000, 100)
+
+
+@behaviour("a program that recovers from faults by siglongjmp is recorded exactly")
+def recover(bench):
+    signals(bench, "recover").tells()
+
+
+@behaviour("blocked, ignored and pending signals are the program's own, and system calls are interrupted as before")
+def masks(bench):
+    for launcher in ([], ["sh", "-c", 'trap "" HUP USR1 PIPE; exec "$@"', "sh"], ["env", "--block-signal=USR2,TERM"]):
+        signals(bench, "masks", launcher=launcher).tells()
+
+
+@behaviour("stacks of async functions are walked from any instruction without harm, and every object is counted")
+def async_storm(bench):
+    for flags in (["-O"], ["-O", "-Xfrontend", "-swift-async-frame-pointer=always"], ["-Onone"]):
+        program = bench.program("life/async_storm.swift", "storm.c", "heap.c", *flags)
+        for options in ([], ["--check-unwind", "1"]):
+            # The reference is slow: a fourth signal may come within the third one's hook, and is counted.
+            recording = bench.same([program, "50"], options=options, steady=False).losing()
+            recording.has("Program.Thing", 6340, 0)
+            if not options:
+                recording.tells()
+            if not bench.lifespan:
+                break

@@ -1,0 +1,52 @@
+// Executes the program that its arguments name, after it has changed what that program starts under:
+//
+//   launch no-writable-code PROGRAM …   a seccomp filter that refuses memory that is writable and executable at once
+//   launch alarm PROGRAM …              SIGALRM comes every millisecond, and is ignored until the program asks for it
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define WX (PROT_WRITE | PROT_EXEC)
+
+static int no_writable_code(void) {
+  struct sock_filter code[] = {
+    LOAD(nr),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    LOAD(args[2]),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, WX),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, WX, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof code / sizeof *code, code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int alarm_often(void) {
+  struct itimerval often = {{0, 1000}, {0, 1000}};
+  signal(SIGALRM, SIG_IGN);
+  return setitimer(ITIMER_REAL, &often, NULL);
+}
+
+int main(int argc, char **argv) {
+  int failed = argc < 3;
+  if (!failed && !strcmp(argv[1], "no-writable-code")) failed = no_writable_code();
+  if (!failed && !strcmp(argv[1], "alarm")) failed = alarm_often();
+  if (!failed) execv(argv[2], argv + 2);
+  perror("launch");
+  return 99;
+}
