@@ -270,6 +270,7 @@ void lifespan_threads_forked(void) {
   for (unsigned level = 0; local->inside && level <= level_of(local->inside); level++) {
     struct lifespan_thread *interrupted = level ? local->nested[level - 1] : local->thread;
     if (interrupted) interrupted->kept = 1;
+    atomic_fetch_add_explicit(&lifespan_process.map->rings_refused, 1, memory_order_relaxed); // what that hook was about to write
   }
   memset(&lifespan_local, 0, sizeof lifespan_local);
 }

@@ -1,6 +1,6 @@
 """Programs that make processes: no child's object is ever in the parent's trace, and nothing of the parent's is lost."""
 
-import os
+import glob, os
 
 from harness import behaviour, expect
 from recording import Recording
@@ -24,6 +24,24 @@ def busy_forks(bench):
 def handler_forks(bench):
     for _ in range(3):
         processes(bench, "handler-forks", steady=False)
+
+
+@behaviour("with --children such a child goes back to the hook that its parent's handler has interrupted, and has a trace")
+def recorded_handler_forks(bench):
+    program = bench.program("life/processes.c")
+    bench.needs_recorder()
+    result = bench.command("record", "--children", "-o", "h.%p.lifespan", "--", program, "handler-forks", "20")
+    expect("children that did not end well: 0\n" in result.out, result.out[-300:])
+    traces = glob.glob(bench.path("h.*.lifespan"))
+    expect(len(traces) == 22, f"{len(traces)} traces, not 22: {result.err[-300:]}")
+    later = []
+    for trace in traces:
+        recording = Recording(bench, trace, result, []).losing()
+        row = recording.row("Program.Thing")
+        # One is kept. The signal came between an object and its name, or in the hook that was about to write of one.
+        expect(row["persistent_count"] <= 3, f"{os.path.basename(trace)}: {row}")
+        later.append(recording.row("Program.Later")["total_count"])
+    expect(sorted(later) == [0, 0] + [30] * 20, f"objects that the children made: {later}")
 
 
 @behaviour("a vfork child, and a clone that shares the memory, make the program's own objects")

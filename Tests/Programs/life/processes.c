@@ -103,10 +103,10 @@ static void busy_forks(int argc, char **argv) {
 }
 
 // A signal handler forks, now and then in the middle of a hook of the recorder; the child goes on where the signal came.
-static atomic_int children, bad, in_child;
+static atomic_int children, bad, in_child, wanted = 200;
 static void forking(int signal) {
   (void)signal;
-  if (in_child || children >= 200) return;
+  if (in_child || children >= wanted) return;
   int child = children % 2 ? _Fork() : fork();
   if (!child) {
     in_child = 1;
@@ -115,7 +115,7 @@ static void forking(int signal) {
   children++;
 }
 static void handler_forks(int argc, char **argv) {
-  (void)argc, (void)argv;
+  if (argc > 1) wanted = atoi(argv[1]);
   struct sigaction action = {.sa_handler = forking, .sa_flags = SA_RESTART};
   sigaction(SIGUSR1, &action, NULL);
   int pipe_ends[2];
@@ -134,7 +134,7 @@ static void handler_forks(int argc, char **argv) {
   }
   close(pipe_ends[0]);
   void *kept = thing_make();
-  while (children < 200 && !in_child) {
+  while (children < wanted && !in_child) {
     thing_drop(kept);
     kept = thing_make();
   }
@@ -143,12 +143,13 @@ static void handler_forks(int argc, char **argv) {
       thing_drop(kept);
       kept = thing_make();
     }
+    laters(30, 10);
     _exit(3);
   }
   close(pipe_ends[1]);
   signal(SIGUSR1, SIG_IGN);
   int status;
-  for (int ended = 0; ended < 201;) {
+  for (int ended = 0; ended <= wanted;) {
     int child = wait(&status);
     if (child < 0 && errno == ECHILD) break;
     if (child < 0) continue;
