@@ -78,6 +78,29 @@ def swift_test(bench):
     bench.same(["swift", "test", "--skip-build"], cwd=folder, stdout=False, stderr=False).tells()
 
 
+@behaviour("a program that is reached through shims, each of which executes the next, has one trace")
+def shims(bench):
+    plain, swift = bench.program("no_runtime.c"), bench.program("steps.swift")
+    for name, target in (("plain", [plain, "one"]), ("swift", [swift, "make", "First", "7", "drop", "2"])):
+        last = bench.file(f"{name}-last", f"#!/usr/bin/env bash\nset -e\n: $(echo a | cat)\nexec {' '.join(target)}\n")
+        first = bench.file(f"{name}-first", f'#!/bin/sh\nexec timeout 50 nice "{last}"\n')
+        proxy = "import os; os.execv(%r, [%r])" % (first, first)
+        for script in (last, first):
+            os.chmod(script, 0o755)
+        for words in ([last], ["env", last], [first], ["python3", "-c", proxy], ["sh", "-c", f"true; {first}; exit"]):
+            bench.same(words, stdin="first\n")
+            if not bench.lifespan:
+                continue
+            folder = bench.path(f"{name}{len(os.listdir(bench.folder))}")
+            os.makedirs(folder)
+            result = bench.run([bench.lifespan, "record", "--", *words], "first\n", cwd=folder)
+            traces = os.listdir(folder)
+            expect(len(traces) == 1, f"{words}: {traces}; {result.err}")
+            program = os.path.basename(target[0])
+            expect(traces[0].startswith(program + "."), f"{words}: not of {program}: {traces[0]}")
+            expect(f"lifespan: {traces[0]}: " in result.err or result.err.startswith(traces[0]), f"{result.err}")
+
+
 @behaviour("an exec in the recorded program goes on in a new trace")
 def exec_goes_on(bench):
     steps = bench.program("steps.swift")

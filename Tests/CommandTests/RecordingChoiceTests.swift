@@ -54,6 +54,26 @@ final class RecordingChoiceTests: XCTestCase {
     XCTAssertEqual(other.decide(pid: 5, facts: python, runtime: .none), .pass)
   }
 
+  func testWhatIsOnlyTheWayToAProgramLeavesNoTrace() {
+    func isPassage(
+      _ facts: ProcessFacts, _ standing: RecordingChoice.Standing = .own, marks: UInt64 = 0, seconds: UInt64 = 0
+    ) -> Bool {
+      RecordingChoice.isPassage(facts, standing, marks: marks, nanoseconds: seconds * 1_000_000_000)
+    }
+    let shim = facts("/usr/bin/bash", "bash", "/home/x/shims/python3"), env = facts("/usr/bin/env", "env", "bash")
+    let proxy = facts("/home/x/bin/rustup", "cargo", "build")
+    for one in [shim, env, proxy] {
+      XCTAssertTrue(isPassage(one))
+      XCTAssertTrue(isPassage(one, .below))
+      XCTAssertFalse(isPassage(one, .program))
+      XCTAssertFalse(isPassage(one, marks: 1))
+      XCTAssertTrue(isPassage(one, .wrapper, marks: 1, seconds: 100))
+    }
+    XCTAssertTrue(isPassage(shim, seconds: 100))
+    XCTAssertTrue(isPassage(proxy, seconds: 9))
+    XCTAssertFalse(isPassage(proxy, seconds: 10))
+  }
+
   func testAShellThatRunsAScriptIsAProgram() {
     for words in [
       ["bash", "build.sh"], ["sh"], ["bash", "-e", "x.sh", "-c"], ["bash", "-o", "posix", "x.sh"], ["sh", "-"],

@@ -50,10 +50,10 @@ enum RecordCommand {
     """
     PROGRAM is any dynamically linked executable, script or wrapper. The first process with a Swift
     runtime is recorded; below swift run and swift test that is your own program. Where none has one,
-    PROGRAM itself is recorded for malloc, or what it executes in its own place. A wrapper (env,
-    timeout, nice, xargs, sh -c …) stands for the program that it starts, of several the one with most
-    events; a shell that runs a script is recorded itself. With --children every process is, each into
-    a trace of its own.
+    PROGRAM itself is recorded for malloc, or what it executes in its own place: shims leave no trace.
+    A wrapper (env, timeout, nice, xargs, sh -c …) stands for the program that it starts, of several
+    the one with most events; a shell that runs a script is recorded itself. With --children every
+    process is, each into a trace of its own.
     PATTERN is a glob of type names, in which only * is special.
 
     exit status: the program's own, 128+n when signal n killed it, 126 not executable, 127 not found,

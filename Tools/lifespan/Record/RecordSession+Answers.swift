@@ -70,11 +70,11 @@ extension RecordSession {
     }
   }
 
-  /// A new image in a recorded process: the old one's objects are gone with it. What a wrapper did before it became the
-  /// program is of no interest, nor what a child did between fork and exec.
+  /// A new image in a recorded process: the old one's objects are gone with it. What a wrapper or a shim did before it became
+  /// the program is of no interest, nor what a child did between fork and exec.
   private func replaced(_ before: Recording, _ decision: RecordingChoice.Decision) {
     if before.isFork { return dismiss(before) }
-    if before.standing == .wrapper, case .record = decision { return dismiss(before) }
+    if decision != .off, before.wasPassage { return dismiss(before) }
     end(before, waitStatus: 0)
   }
 

@@ -204,6 +204,14 @@ final class Recording {
     withDrain { verifier.look($0, isEnding: isEnding) }
   }
 
+  /// Its process executes another program now: what was recorded was only the way there.
+  var wasPassage: Bool {
+    let counts = self.counts
+    let elapsed = Self.time(counts.elapsed_ticks, counts).rawValue
+    return RecordingChoice.isPassage(
+      facts, standing, marks: UInt64(counts.marks), nanoseconds: UInt64(clamping: elapsed))
+  }
+
   /// Ends it. `waitStatus`: how the process ended as wait reports it, nil where only its own word is known.
   func finish(waitStatus: Int32?) -> FinishedRecording {
     var error = stopDraining()

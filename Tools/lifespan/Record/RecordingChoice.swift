@@ -103,6 +103,15 @@ struct RecordingChoice: Sendable {
     return another ? .pass : .record(.below)
   }
 
+  /// Whether what ran before the next image of a process was only the way there (a shim, a launcher, a shell's script that
+  /// ends in `exec`), not a program of its own: then no trace of it stays. A program that has run for ten seconds is no shim,
+  /// nor is one in which somebody has set a mark.
+  static func isPassage(_ facts: ProcessFacts, _ standing: Standing, marks: UInt64, nanoseconds: UInt64) -> Bool {
+    guard standing < .program, marks == 0 else { return standing == .wrapper }
+    return standing == .wrapper || WrapperPrograms.contains(facts) || WrapperPrograms.isShell(facts)
+      || nanoseconds < 10_000_000_000
+  }
+
   private func isWanted(pid: Int32, facts: ProcessFacts) -> Bool {
     switch command {
     case nil: return lastRecorded == nil || lastRecorded == pid

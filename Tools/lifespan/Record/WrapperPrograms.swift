@@ -15,6 +15,8 @@ enum WrapperPrograms {
     return names.contains(facts.name)
   }
 
+  static func isShell(_ facts: ProcessFacts) -> Bool { shells.contains(facts.name) }
+
   /// `-c`, also among other letters (`-ec`), before the first word that is no option.
   private static func isCommandString(_ words: ArraySlice<String>) -> Bool {
     var takesValue = false
