@@ -208,10 +208,11 @@ struct lifespan_drain {
   bool resumes;         // a trace that was cut goes on
   // fork.c
   uint64_t fork, fork_ns;       // the fork that is waited for, 0 none, and since when
+  uint64_t fork_held_ns;        // waited for forks of which nobody has said anything, in all
   bool fork_limits;             // a round ends at fork_heads
   struct lifespan_drain *forks; // copies for children, newest first
   struct lifespan_drain *forked_next;
-  uint64_t forked_number;
+  uint64_t forked_number, forked_ns;
   uint32_t forked_pid;
   bool inherits; // this one began as such a copy
   uint64_t inherited_start, inherited_realtime_ns;

@@ -10,7 +10,9 @@
 #include <time.h>
 
 #define HOLD_NS 1000000000ull // a fork that failed, or a child that was killed at once, says nothing
-#define FORKS_KEPT 64u        // copies that nobody has asked for
+#define HELD_MOST_NS 5000000000ull // for all of these together, and a tenth of the time that has passed: whatever a program writes, its drain goes on
+#define FORKS_KEPT 64u             // copies that nobody has asked for
+#define FORK_ASKED_NS 10000000000ull // by then a child has said hello, or never will
 
 static struct lifespan_fork *fork_slot(const struct lifespan_drain *d) {
   return (struct lifespan_fork *)((uint8_t *)d->map + LIFESPAN_DATA_OFFSET);
@@ -62,7 +64,25 @@ static bool copy_state(struct lifespan_drain *to, const struct lifespan_drain *d
   return made;
 }
 
+// A copy costs as much as lives. Of children that have not said hello there are so many at most, and old ones give way.
+static bool fork_has_room(struct lifespan_drain *d, uint64_t now) {
+  unsigned fresh = 0, aged = 0;
+  struct lifespan_drain **old = &d->forks; // newest first
+  for (; *old && now - (*old)->forked_ns < FORK_ASKED_NS; old = &(*old)->forked_next) fresh++;
+  for (const struct lifespan_drain *one = *old; one; one = one->forked_next) aged++;
+  if (fresh + aged < FORKS_KEPT) return true;
+  while (*old) {
+    struct lifespan_drain *gone = *old;
+    *old = gone->forked_next;
+    gone->forked_next = NULL;
+    lifespan_drain_destroy(gone);
+  }
+  return fresh < FORKS_KEPT;
+}
+
 static void fork_keep(struct lifespan_drain *d) {
+  uint64_t now = drain_monotonic_ns();
+  if (!fork_has_room(d, now)) return;
   struct lifespan_drain *copy = drain_pages(sizeof(*copy));
   if (copy && !copy_state(copy, d)) {
     lifespan_drain_destroy(copy);
@@ -71,16 +91,16 @@ static void fork_keep(struct lifespan_drain *d) {
   if (!copy) return; // the child's trace begins without them, and says so
   copy->forked_number = d->fork;
   copy->forked_pid = d->map->pid;
+  copy->forked_ns = now;
   copy->forked_next = d->forks;
   d->forks = copy;
-  unsigned count = 0;
-  for (struct lifespan_drain **at = &d->forks; *at; at = &(*at)->forked_next) {
-    if (++count <= FORKS_KEPT) continue;
-    struct lifespan_drain *oldest = *at;
-    *at = NULL;
-    lifespan_drain_destroy(oldest);
-    break;
-  }
+}
+
+// How long a fork is waited for of which nobody says anything.
+static uint64_t fork_patience(const struct lifespan_drain *d, uint64_t now) {
+  uint64_t most = HELD_MOST_NS + (now - d->pair_ns) / 10;
+  uint64_t left = most > d->fork_held_ns ? most - d->fork_held_ns : 0;
+  return left < HOLD_NS ? left : HOLD_NS;
 }
 
 // Takes every ring as far as the child's memory holds it. True: the drain goes on; false: it waits for the child's word.
@@ -89,7 +109,9 @@ bool drain_fork_settle(struct lifespan_drain *d) {
   uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
   bool ours = __atomic_load_n(&slot->number, __ATOMIC_RELAXED) == d->fork;
   if (ours && state == LIFESPAN_FORK_PREPARED) {
-    if (drain_monotonic_ns() - d->fork_ns < HOLD_NS) return false;
+    uint64_t now = drain_monotonic_ns();
+    if (now - d->fork_ns < fork_patience(d, now)) return false;
+    d->fork_held_ns += now - d->fork_ns;
     atomic_compare_exchange_strong(&slot->state, &state, LIFESPAN_FORK_FREE);
   } else if (ours && state == LIFESPAN_FORK_TOLD) {
     memcpy(d->fork_heads, slot->heads, sizeof(d->fork_heads)); // the slot is the program's to change
