@@ -84,21 +84,41 @@ static void count_nested(void) {
   if (thread) atomic_fetch_add_explicit(&thread->ring->suppressed, 1, memory_order_relaxed);
 }
 
+// A signal handler's block is not the object's in whose making it comes. The runtime's own call lies 160 to 304 bytes below the hook that announced it
+// (Swift 6.3); between a handler and what it interrupts on the same stack lie at least the red zone, the signal's context and the registers' area.
+#define SIGNAL_FRAME_LEAST 1024u
+static uintptr_t runtimes_depth; // at the self-test: more, where a library stands between the runtime and us
+
+static uintptr_t depth_below(uintptr_t quiet, uintptr_t sp) { return (quiet & ~(uintptr_t)LIFESPAN_FLAGS) - sp; } // of another stack: any number
+
+static void note_depth(uintptr_t quiet, uintptr_t sp) {
+  if ((quiet & LIFESPAN_FLAGS) == LIFESPAN_QUIET_OBJECT) runtimes_depth = depth_below(quiet, sp);
+}
+
+static bool is_handlers(uintptr_t quiet, uintptr_t sp) {
+  return depth_below(quiet, sp) >= SIGNAL_FRAME_LEAST && runtimes_depth < SIGNAL_FRAME_LEAST;
+}
+
 void lifespan_record_block(const void *block, size_t size, struct lifespan_frame caller) {
   if (!lifespan_on()) {
     if (early_open()) early_born(block, size);
     return;
   }
-  if (!block || !lifespan_process.blocks || UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return;
-  if (UNLIKELY(atomic_load_explicit(&lifespan_late_state, memory_order_acquire)) && !lifespan_local.inside) lifespan_late_block(caller.pc);
+  if (!block || !lifespan_process.blocks) return;
   uintptr_t quiet = lifespan_quiet;
+  if (UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return note_depth(quiet, caller.sp);
+  if (UNLIKELY(atomic_load_explicit(&lifespan_late_state, memory_order_acquire)) && !lifespan_local.inside) lifespan_late_block(caller.pc);
   if (UNLIKELY(quiet && caller.sp > quiet && lifespan_left_behind(quiet, caller.sp))) quiet = lifespan_quiet = LIFESPAN_QUIET_NO;
   switch ((enum lifespan_quiet)(quiet & LIFESPAN_FLAGS)) {
   case LIFESPAN_QUIET_NO: break;
   case LIFESPAN_QUIET_OURS: return;
   case LIFESPAN_QUIET_ALLOCATOR: return count_nested();
-  case LIFESPAN_QUIET_OBJECT: lifespan_quiet = LIFESPAN_QUIET_NO; return;
+  case LIFESPAN_QUIET_OBJECT:
+    if (UNLIKELY(is_handlers(quiet, caller.sp))) break;
+    lifespan_quiet = LIFESPAN_QUIET_NO;
+    return;
   case LIFESPAN_QUIET_TASK:
+    if (UNLIKELY(is_handlers(quiet, caller.sp))) break;
     lifespan_quiet = LIFESPAN_QUIET_NO;
     lifespan_local.held_back = block;
     lifespan_local.held_back_size = size;

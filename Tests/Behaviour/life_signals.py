@@ -1,6 +1,8 @@
 """Signals: handlers that allocate or never return, wherever they come. The programs bring an allocator that may be interrupted (heap.c)."""
 
-from harness import behaviour, expect
+import os
+
+from harness import PROGRAMS, behaviour, compile_all, expect
 
 
 def signals(bench, *words, losing=False, **options):
@@ -21,6 +23,26 @@ def calm(bench):
 def storm(bench):
     for words in (["storm"], ["storm", "on its own stack"]):
         signals(bench, *words, steady=False).tells()
+
+
+@behaviour("a block that a handler allocates in the making of an object is the handler's, and the object stays one")
+def blocks_of_handlers(bench):
+    # Behind our functions, not in their place: an allocator that may be interrupted, as a shared library.
+    heap = bench.path("libheap.so")
+    compile_all(["clang", "-O2", "-fPIC", "-shared", os.path.join(PROGRAMS, "life", "heap.c"), "-o", heap])
+    program = bench.program("life/signals.c", "-Xlinker", "--no-as-needed", heap)
+
+    def small_blocks(recording):
+        names = [row for row in recording.stats()["rows"] if row["type"] in [f"malloc {x} B" for x in (16, 32, 48, 64)]]
+        return sum(row["total_count"] for row in names)
+
+    calm = bench.same([program, "blocks"]).tells()
+    storm = bench.same([program, "blocks", "3000"], steady=False).losing().tells()
+    if calm.trace:
+        expect(small_blocks(storm) - small_blocks(calm) == 0, f"{small_blocks(storm)} small blocks, not {small_blocks(calm)}")
+        theirs = sum(row["total_count"] for row in storm.stats()["rows"] if row["type"] == "malloc 5 KiB")
+        lost = storm.stats()["events"]["lost"]
+        expect(theirs + lost == 3000, f"{theirs} blocks of handlers and {lost} lost are not 3,000")
 
 
 @behaviour("a handler that leaves a hook by siglongjmp costs what the hook was about to write, and nothing after it")

@@ -38,6 +38,9 @@ static void end(void) {
 
 static struct lifespan_frame at(uintptr_t pc) { return (struct lifespan_frame){pc, 0, 0}; }
 
+// So far below this function's frame: 200 is the runtime's own call, a handler's is beyond a signal's frame.
+#define BELOW(bytes) ((struct lifespan_frame){1, (uintptr_t)__builtin_frame_address(0) - (bytes), 0})
+
 // The kinds of the events since the last call (types and nodes left out), as letters.
 static const char *events(void) {
   static char text[64];
@@ -109,12 +112,43 @@ static void a_block_is_born_and_freed_once(void) {
 static void an_objects_own_block_is_not_told_twice(void) {
   begin();
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
-  lifespan_record_block(block, 32, at(1));
+  lifespan_record_block(block, 32, BELOW(200));
   EXPECT_EVENTS("");
   lifespan_record_block(other, 32, at(1)); // a signal handler's, in the middle of it
   EXPECT_EVENTS("B");
   lifespan_quiet_end(was);
   CHECK_EQUAL(lifespan_quiet, LIFESPAN_QUIET_NO);
+  end();
+}
+
+static void a_handlers_block_is_not_the_objects(void) {
+  begin();
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
+  lifespan_record_block(other, 32, BELOW(1100)); // between the hook and the runtime's call
+  EXPECT_EVENTS("B");
+  static uint64_t own_stack[64];
+  lifespan_record_block(other + 8, 32, (struct lifespan_frame){1, (uintptr_t)&own_stack[60], 0});
+  EXPECT_EVENTS("B");
+  lifespan_record_block(block, 32, BELOW(200));
+  EXPECT_EVENTS("");
+  lifespan_quiet_end(was);
+  was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
+  lifespan_record_block(other, 32, BELOW(1100));
+  EXPECT_EVENTS("B");
+  lifespan_record_block(block, 32, BELOW(200));
+  lifespan_quiet_end(was);
+  lifespan_record_held_back(block);
+  EXPECT_EVENTS("");
+  // Where a library stands between the runtime and us the self-test has seen how deep its calls come.
+  for (unsigned deep = 2000; deep; deep = deep == 2000 ? 200 : 0) {
+    was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);
+    lifespan_local.inside = LIFESPAN_TESTING;
+    lifespan_record_block(block, 32, BELOW(deep));
+    lifespan_local.inside = 0;
+    lifespan_record_block(block, 32, BELOW(2000));
+    EXPECT_EVENTS(deep == 2000 ? "" : "B");
+    lifespan_quiet_end(was);
+  }
   end();
 }
 
@@ -173,12 +207,12 @@ static void a_block_that_grows_changes_its_bucket_and_stack(void) {
 static void a_tasks_block_is_held_back_until_it_is_known(void) {
   begin();
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
-  lifespan_record_block(block, 40, at(1));
+  lifespan_record_block(block, 40, BELOW(200));
   lifespan_quiet_end(was);
   lifespan_record_held_back(block);
   EXPECT_EVENTS("");
   was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
-  lifespan_record_block(block, 40, at(1));
+  lifespan_record_block(block, 40, BELOW(200));
   lifespan_quiet_end(was);
   lifespan_record_held_back(other);
   EXPECT_EVENTS("B");
@@ -242,6 +276,7 @@ const struct test block_tests[] = {
   {"buckets are named by their largest size", buckets_are_named_by_their_largest_size},
   {"a block is born and freed once", a_block_is_born_and_freed_once},
   {"an object's own block is not told twice", an_objects_own_block_is_not_told_twice},
+  {"a signal handler's block is not the object's in whose making it comes", a_handlers_block_is_not_the_objects},
   {"an object in a block that was told takes it over", an_object_in_a_block_that_was_told_takes_it_over},
   {"what nobody announced is known by its metadata at its end", what_nobody_announced_is_known_by_its_metadata_at_its_end},
   {"a block that grows changes its bucket and stack", a_block_that_grows_changes_its_bucket_and_stack},

@@ -73,6 +73,25 @@ static void storm(int argc, char **argv) {
   stop_all();
 }
 
+// Blocks of malloc alone, wherever the signal comes: in the making of an object, too.
+static long wanted;
+static void allocates_a_block(int signal) {
+  (void)signal;
+  int before = errno;
+  void *volatile block = handled < wanted ? malloc(5000) : NULL;
+  if (block) handled++;
+  errno = before;
+}
+static void blocks(int argc, char **argv) {
+  wanted = argc > 1 ? atol(argv[1]) : 0;
+  handle(SIGALRM, allocates_a_block, SA_RESTART);
+  if (wanted) every(SIGALRM, 50000);
+  storm_for((int)wanted);
+  laters(20, 0);
+  stop_all();
+  say("blocks of handlers: %ld", (long)handled);
+}
+
 // Leaves whatever it interrupts, a hook too, and never comes back.
 static sigjmp_buf back;
 static void leaves(int signal) {
@@ -149,6 +168,6 @@ static void masks(int argc, char **argv) {
   handle(SIGALRM, SIG_IGN, 0);
 }
 
-static const struct mode modes[] = {{"calm", calm}, {"storm", storm},     {"jump", jump}, {"jump-away", jump_away},
+static const struct mode modes[] = {{"calm", calm}, {"storm", storm}, {"blocks", blocks},     {"jump", jump}, {"jump-away", jump_away},
                                     {"recover", recover}, {"masks", masks}, {NULL, NULL}};
 int main(int argc, char **argv) { return run_mode(modes, argc, argv); }
