@@ -1,8 +1,10 @@
 """Libraries that come and go, and programs of other languages: the same results as plain."""
 
-import os, shutil, sys
+import glob, os, shutil, sys
 
 from harness import PROGRAMS, Skip, behaviour, compile_all, expect
+from recording import Recording
+from wrappers import tiny_package
 
 
 def plugin(bench, name):
@@ -93,6 +95,29 @@ def other_languages(bench):
         recording = bench.same(words)
         if bench.lifespan:
             expect(len(recording.ours) == 1, f"{words[0]}: {recording.ours}")
+
+
+@behaviour("swift build of a package, and a shell's pipeline, with --children: the same results, and a trace of each process")
+def whole_trees(bench):
+    folder = tiny_package(bench)
+    words = ["swift", "build", "--package-path", folder, "--disable-sandbox", "--scratch-path"]
+    plain = bench.run([*words, bench.path("plain")], timeout=500)
+    expect(plain.status == 0, f"plain: the package does not build: {(plain.out + plain.err)[-300:]}")
+    bench.needs_recorder()
+    record = [bench.lifespan, "record", "--children", "-o"]
+    result = bench.run([*record, "b.%p.lifespan", "--", *words, bench.path("recorded")], timeout=500)
+    expect(result.status == 0, f"the package does not build under record: {(result.out + result.err)[-300:]}")
+    results = [bench.run([os.path.join(bench.path(x), "debug", "App"), "a"]) for x in ("plain", "recorded")]
+    expect(results[0].out == results[1].out and results[1].status == 0, f"other programs: {[r.out for r in results]}")
+    traces = glob.glob(bench.path("b.*.lifespan"))
+    programs = {Recording(bench, x, result, []).stats()["program"].split("/")[-1] for x in traces}
+    expect({"swift-package", "swift-frontend"} <= programs, f"traces of {sorted(programs)}")
+    script = "seq 5000 | sort -r | tee two | wc -l; (exit 7) || echo $?"
+    pipeline = bench.run(["bash", "-c", script])
+    result = bench.run([*record, "p.%p.lifespan", "--", "bash", "-c", script])
+    expect((result.status, result.out) == (pipeline.status, pipeline.out), f"{result.status} {result.out!r}")
+    count = len(glob.glob(bench.path("p.*.lifespan")))
+    expect(count >= 6, f"{count} traces of a shell that runs four programs: {result.err[-300:]}")
 
 
 @behaviour("a C++ program without Swift, a static one and a setuid one give the same results as plain")
