@@ -71,6 +71,10 @@ bool images_loaded(uintptr_t pc, uintptr_t *header);
 // In hooks. The row is ROWS_NONE, and not to be remembered, while the image is on its way out or the scratch is all in use.
 bool images_find(uintptr_t pc, uint32_t generation, struct rows_row *row);
 void images_find_forked(void); // what other threads had taken is free again
+// How many looks into images this thread is in: a signal handler may interrupt one. And: those beyond so many will not go on, as a
+// handler has left them by siglongjmp.
+unsigned images_find_depth(void);
+void images_find_left(unsigned depth);
 
 // Writers, under the lock of images.c: fill the entries of the hidden table in ascending order, then publish. Readers
 // of the shown one go on undisturbed. False: no memory.

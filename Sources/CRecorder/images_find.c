@@ -20,7 +20,7 @@
 #define PATIENCE 20000u
 
 struct slot {
-  _Atomic uint32_t taken;
+  _Atomic uintptr_t taken; // the thread's pointer, which is a multiple of 16, and how many of its own were taken before; 0: free
   struct images_entry entry;
   uint8_t places[ROWS_LARGE * ROWS_SCRATCH] __attribute__((aligned(16))); // touched as far as the largest gap met goes
 };
@@ -39,8 +39,30 @@ bool images_find_start(void) {
   return slots != NULL;
 }
 
+#define NESTED_MOST 15u
+
+static uintptr_t own_word(void) { return (uintptr_t)__builtin_thread_pointer() & ~(uintptr_t)NESTED_MOST; }
+
+unsigned images_find_depth(void) {
+  unsigned depth = 0;
+  for (unsigned i = 0; slots && i < SLOTS; i++)
+    depth += (atomic_load_explicit(&slots[i].taken, memory_order_relaxed) & ~(uintptr_t)NESTED_MOST) == own_word();
+  return depth;
+}
+
+void images_find_left(unsigned depth) {
+  for (unsigned i = 0; slots && i < SLOTS; i++) {
+    uintptr_t taken = atomic_load_explicit(&slots[i].taken, memory_order_relaxed);
+    if ((taken & ~(uintptr_t)NESTED_MOST) == own_word() && (taken & NESTED_MOST) >= depth)
+      atomic_store_explicit(&slots[i].taken, 0, memory_order_release);
+  }
+}
+
+// What this thread had taken it goes back to.
 void images_find_forked(void) {
-  for (unsigned i = 0; slots && i < SLOTS; i++) atomic_store_explicit(&slots[i].taken, 0, memory_order_relaxed);
+  for (unsigned i = 0; slots && i < SLOTS; i++)
+    if ((atomic_load_explicit(&slots[i].taken, memory_order_relaxed) & ~(uintptr_t)NESTED_MOST) != own_word())
+      atomic_store_explicit(&slots[i].taken, 0, memory_order_relaxed);
 }
 
 bool images_loaded(uintptr_t pc, uintptr_t *header) {
@@ -52,10 +74,12 @@ bool images_loaded(uintptr_t pc, uintptr_t *header) {
 }
 
 static struct slot *take(void) {
+  unsigned depth = images_find_depth();
+  if (depth > NESTED_MOST) return NULL;
   for (unsigned tries = 0; tries < PATIENCE; tries++) {
     struct slot *slot = &slots[tries % SLOTS];
-    uint32_t free = 0;
-    if (atomic_compare_exchange_weak_explicit(&slot->taken, &free, 1, memory_order_acquire, memory_order_relaxed)) return slot;
+    uintptr_t free = 0, own = own_word() | depth;
+    if (atomic_compare_exchange_weak_explicit(&slot->taken, &free, own, memory_order_acquire, memory_order_relaxed)) return slot;
   }
   return NULL;
 }

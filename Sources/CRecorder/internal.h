@@ -72,6 +72,7 @@ struct lifespan_thread {
   uint32_t counted;            // the thread was born as an object: its end is a death
   uint32_t kept;               // of a hook that a handler has interrupted, which then forked: the child goes back to it, nobody else may have the place
   _Atomic uintptr_t self;      // its pthread_t; 0 once it has ended
+  uint32_t finds;              // looks into images that were under way when a handler entered here
   uintptr_t outer;             // what `inside` was before it is entered: 0, or the entry that a signal handler has interrupted
   char scratch[2][4096];       // texts at the first sight of a type: a hook may use little stack
   struct lifespan_walk walk;

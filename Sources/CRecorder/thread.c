@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "images.h"
 #include "internal.h"
 #include "raw.h"
 #include "sandbox.h"
@@ -177,6 +178,7 @@ static void end_entry(struct lifespan_local *local) {
   unsigned level = level_of(local->inside);
   struct lifespan_thread *thread = level ? local->nested[level - 1] : local->thread;
   count_suppressed(local);
+  images_find_left(level && thread ? thread->finds : 0);
   if (thread) {
     thread->walk.count = thread->walk.kept = 0;
     lifespan_ring_bind(thread);
@@ -210,7 +212,7 @@ static struct lifespan_thread *enter_nested(struct lifespan_local *local, uintpt
   __asm__ volatile("" ::: "memory");
   if (!local->nested[level]) local->nested[level] = attach(local->thread->number);
   struct lifespan_thread *thread = local->nested[level];
-  if (thread) thread->outer = outer;
+  if (thread) thread->outer = outer, thread->finds = images_find_depth();
   else local->inside = outer;
   return thread;
 }

@@ -50,6 +50,9 @@ def jump(bench):
     for words, jumps in ((["jump"], 1000), (["jump", "on its own stack"], 1000), (["jump-away"], 500)):
         recording = signals(bench, *words, steady=False, losing=True)
         recording.about("Program.Thing", jumps).has("Program.Later", 1000, 100)
+        if recording.trace:  # what a jump has left half done costs later stacks nothing
+            endings = [x["stack_ending"] for x in recording.ask("objects", "--type", "Program.Later")["stacks"]]
+            expect(set(endings) <= {None, "on a stack that is not the thread's own"}, f"stacks of later objects end: {endings}")
 
 
 @behaviour("a program that recovers from faults by siglongjmp is recorded exactly")
