@@ -21,8 +21,8 @@ enum RefcountDoctor {
   static let discussion = """
     --refcounts: at quiet moments all threads are stopped, none of them inside a retain or release, and
     what they wrote is taken in; then every living object is compared. Such moments come every --every,
-    at each lifespan_mark_generation, which waits for it, and when PROGRAM ends by itself, after its exit
-    handlers. What PROGRAM prints goes to stderr.
+    at each lifespan_mark_generation, which waits for it, and when PROGRAM ends by itself, after its
+    exit handlers. What PROGRAM prints goes to stderr.
     exit status: 0 all counts were exact, 1 some were not, 2 nothing could be compared.
     """
 
