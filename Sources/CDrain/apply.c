@@ -30,7 +30,7 @@ static struct drain_event apply_event(struct lifespan_drain *d, struct drain_obj
                                       const struct drain_record *record, unsigned kind) {
   bool unpictured = apply_unpictured(d, object, kind);
   return (struct drain_event){.stamp = record->stamp,
-                              .address = object->key & LIFESPAN_VALUE_MASK,
+                              .address = drain_address(object->key),
                               .serial = object->serial,
                               .task = record->task,
                               .size = object->size,
@@ -152,9 +152,10 @@ static struct drain_object *apply_mover(struct lifespan_drain *d, uint64_t addre
   return aside ? aside : drain_living_find(&d->living, address);
 }
 
-static bool is_block(const struct lifespan_drain *d, uint32_t type) {
-  return type < d->type_count && drain_types(d)[type].kind == LIFESPAN_KIND_MALLOC;
+bool drain_type_is(const struct lifespan_drain *d, uint32_t type, uint32_t kind) {
+  return type < d->type_count && drain_types(d)[type].kind == kind;
 }
+static bool is_block(const struct lifespan_drain *d, uint32_t type) { return drain_type_is(d, type, LIFESPAN_KIND_MALLOC); }
 
 // What was moved belongs to another site, and by its type or its bucket of sizes perhaps to another row: it leaves the old
 // one as if it had never been there, so that total stays living + destroyed.
@@ -208,7 +209,7 @@ static void apply_moved(struct lifespan_drain *d, const struct drain_record *rec
   apply_new_site(d, object, record, &moved);
   drain_heap_born(d, object);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_MOVED);
-  event.old_address = from;
+  event.old_address = drain_address(from);
   event.old_site = moved.site;
   drain_emit(d, &event);
 }
@@ -270,6 +271,8 @@ void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record)
   case LIFESPAN_R_MOVED: return apply_moved(d, record);
   case LIFESPAN_R_MOVING:
   case LIFESPAN_R_MOVE_FAILED: return apply_moving(d, record);
+  case LIFESPAN_R_MAPPED: return drain_mapped(d, record);
+  case LIFESPAN_R_UNMAPPED: return drain_unmapped(d, record);
   case LIFESPAN_R_TASK: return drain_task(d, record);
   case LIFESPAN_R_FORK: return drain_fork_seen(d, record->value);
   case LIFESPAN_R_RECORDING: return drain_recording(d, record->stamp, record->value);

@@ -69,8 +69,8 @@ void lifespan_drain_destroy(struct lifespan_drain *d) {
   drain_heap_destroy(&d->memory);
   struct drain_index *indexes[] = {&d->site_index, &d->row_index, &d->class_index};
   for (int i = 0; i < 3; i++) drain_index_destroy(indexes[i]);
-  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row, &d->saved};
-  for (int i = 0; i < 8; i++) drain_bytes_free(bytes[i]);
+  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row, &d->saved, &d->regions.nodes};
+  for (int i = 0; i < 9; i++) drain_bytes_free(bytes[i]);
   for (int i = 0; i < (int)LIFESPAN_CHUNK_KINDS; i++) drain_bytes_free(&d->kept[i]);
   drain_pages_free(d, sizeof(*d));
 }
@@ -115,6 +115,7 @@ static void drain_begin(struct lifespan_drain *d) {
   drain_info_row(d, "program", d->map->program, drain_length(d->map->program, sizeof(d->map->program)));
   drain_write_capture(d);
   if (d->map->options.malloc_blocks) drain_info_row(d, "malloc", "all", 3);
+  if (d->map->options.vm && d->map->door == LIFESPAN_DOOR_PRELOAD) drain_info_row(d, "vm", "all", 3);
   drain_write_runtime(d);
   char date[DRAIN_DATE_ROOM];
   drain_info_row(d, "started_at", date, drain_date(d->start_realtime_ns / 1000000000u, date));

@@ -61,6 +61,38 @@ struct drain_object *drain_living_insert(struct drain_living *living, uint64_t k
 // Moves other objects.
 void drain_living_remove(struct drain_living *living, struct drain_object *object);
 
+// What an object's address is told as: a region's key has the lowest bit set, as a block may begin where it does.
+static inline uint64_t drain_address(uint64_t key) {
+  key &= LIFESPAN_VALUE_MASK;
+  return key & LIFESPAN_TOKEN_ADDRESS ? key : key & ~1ull;
+}
+
+// ---- Regions (regions.c) ----------------------------------------------------------------------------------------------
+// What is mapped, in the order of addresses; its object is in the living table. A treap: any order of calls costs the logarithm.
+struct drain_region {
+  uint64_t start, end;
+  uint64_t since; // stamp of the call that put it there
+  uint32_t left, right, weight, reserved;
+};
+struct drain_regions {
+  struct drain_bytes nodes; // struct drain_region; the first is none
+  uint32_t root, unused;
+};
+#define DRAIN_MOVING 32u
+struct drain_moving { // an mremap that has begun
+  uint64_t from, end, stamp;
+  uint32_t thread;
+};
+struct drain_aside { // a region whose move is not told yet, and whose addresses another one has already
+  struct drain_region region;
+  uint32_t thread;
+};
+// The lowest region that ends behind the address, NULL: none. Valid until the next add.
+struct drain_region *drain_region_behind(struct drain_regions *regions, uint64_t address);
+// It must not overlap another. False: no memory.
+bool drain_region_add(struct drain_regions *regions, uint64_t start, uint64_t end, uint64_t since);
+void drain_region_remove(struct drain_regions *regions, uint64_t start);
+
 // ---- Types, totals, marks, stacks -----------------------------------------------------------------------------------
 struct drain_type {
   uint64_t metadata, caller;
@@ -87,7 +119,7 @@ struct drain_node {
 
 // ---- Records and events ---------------------------------------------------------------------------------------------
 struct drain_record { // of a ring, as read
-  uint64_t stamp, value, xa, xb, xc, task; // words a and b of the second cell, a of the third
+  uint64_t stamp, value, xa, xb, xc, xd, xe, task; // words of the further cells, in order
   uint32_t thread, slot;
   uint8_t kind, cells;
 };
@@ -188,6 +220,10 @@ struct lifespan_drain {
   struct drain_gap refused_gap;
 
   struct drain_living living;
+  struct drain_regions regions;
+  struct drain_moving moving[DRAIN_MOVING]; // newest at next_moving - 1
+  struct drain_aside aside[DRAIN_MOVING];
+  uint32_t next_moving, next_aside;
   struct drain_index site_index, row_index, class_index;
   struct drain_bytes types, rows, sites, marks, nodes, names;
   uint32_t type_count, mark_count, node_count;     // highest id + 1
@@ -303,6 +339,12 @@ void drain_end(struct lifespan_drain *d, struct drain_object *object, const stru
 void drain_count(struct drain_object *object, const struct drain_record *record);
 void drain_refcount(struct lifespan_drain *d, const struct drain_record *record, struct drain_event *event);
 void drain_emit(struct lifespan_drain *d, struct drain_event *event);
+
+// mapped.c: regions
+void drain_mapped(struct lifespan_drain *d, const struct drain_record *record);
+void drain_unmapped(struct lifespan_drain *d, const struct drain_record *record);
+void drain_regions_inherit(struct lifespan_drain *d); // of the living table, as it was taken over
+bool drain_type_is(const struct lifespan_drain *d, uint32_t type, uint32_t kind);
 
 // tell.c: what a trace needs to be told before an event, and the event
 uint32_t drain_tell_site(struct lifespan_drain *d, struct drain_encoder *e, uint32_t site); // its number in that trace

@@ -198,6 +198,7 @@ void drain_fork_inherit(struct lifespan_drain *d, struct lifespan_drain *from) {
   // Rows of totals are made anew from what lives: see drain_fork_begin.
   struct drain_type *types = drain_types(d);
   for (uint32_t i = 0; i < d->type_count; i++) types[i].rows = types[i].newest_row = 0;
+  drain_regions_inherit(d);
   if (from->resumes) drain_resume(d, from);
   lifespan_drain_destroy(from);
 }
@@ -221,7 +222,7 @@ static void emit_born(struct lifespan_drain *d, struct drain_object *object) {
   object->serial = ++d->counts.births;
   object->events = 0;
   struct drain_event event = {.stamp = object->stamp,
-                              .address = object->key & LIFESPAN_VALUE_MASK,
+                              .address = drain_address(object->key),
                               .serial = object->serial,
                               .size = site.size,
                               .count_before = -1,

@@ -42,7 +42,7 @@ void drain_picture_collect(struct lifespan_drain *d, struct drain_picture *p, st
   p->objects[p->count++] = (struct drain_pictured){.serial = object->serial,
                                                    .stamp = object->stamp,
                                                    .task = object->task,
-                                                   .address = object->key & LIFESPAN_VALUE_MASK,
+                                                   .address = drain_address(object->key),
                                                    .site = object->site,
                                                    .generation = object->generation,
                                                    .thread = object->thread,

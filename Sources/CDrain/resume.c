@@ -43,6 +43,7 @@ bool lifespan_drain_seed_mark(struct lifespan_drain *d, int64_t ticks, const cha
 
 bool lifespan_drain_seed_object(struct lifespan_drain *d, const struct lifespan_seed_object *given) {
   uint64_t address = given->address & LIFESPAN_VALUE_MASK;
+  if (given->site < d->site_index.count && drain_type_is(d, drain_sites(d)[given->site].type, LIFESPAN_KIND_VM)) address |= 1;
   if (!address || given->site >= d->site_index.count || drain_living_find(&d->living, address)) return false;
   struct drain_object *object = drain_living_insert(&d->living, address);
   if (!object) return false;

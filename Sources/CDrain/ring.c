@@ -102,6 +102,8 @@ static bool ring_kind_fits(unsigned kind, unsigned cells) {
   case LIFESPAN_R_DEINIT:
   case LIFESPAN_R_DEINIT_START: return cells == 1 || cells == 2;
   case LIFESPAN_R_MOVED: return cells == 3;
+  case LIFESPAN_R_MAPPED: return cells == 2 || cells == 4;
+  case LIFESPAN_R_UNMAPPED: return cells == 2;
   case LIFESPAN_R_FREE:
   case LIFESPAN_R_MOVING:
   case LIFESPAN_R_MOVE_FAILED:
@@ -116,6 +118,19 @@ static bool ring_kind_fits(unsigned kind, unsigned cells) {
   }
 }
 
+// Whole pages of a program's address space.
+static bool ring_range_valid(uint64_t start, uint64_t bytes) {
+  return start && !((start | bytes) & 4095) && bytes <= LIFESPAN_TOKEN_ADDRESS && start <= LIFESPAN_TOKEN_ADDRESS - bytes;
+}
+
+static bool ring_mapped_valid(const struct drain_record *record) {
+  uint64_t bytes = record->xb & LIFESPAN_VALUE_MASK, op = record->xb >> 48;
+  if (record->xa >> 32 >= DRAIN_TYPE_LIMIT || op > LIFESPAN_MAPPED_STAYED) return false;
+  if (!bytes || !ring_range_valid(record->value, bytes)) return false;
+  bool moves = op == LIFESPAN_MAPPED_MOVED || op == LIFESPAN_MAPPED_COPY;
+  return moves ? record->cells == 4 && ring_range_valid(record->xc, record->xd) : record->cells == 2;
+}
+
 static bool ring_event_valid(const struct drain_record *record) {
   switch (record->kind) {
   case LIFESPAN_R_BIRTH: {
@@ -127,6 +142,8 @@ static bool ring_event_valid(const struct drain_record *record) {
   case LIFESPAN_R_RECORDING: return record->value <= 1;
   case LIFESPAN_R_MOVED:
     return record->value && record->xa && record->xa <= LIFESPAN_VALUE_MASK && record->xc >> 32 < DRAIN_TYPE_LIMIT;
+  case LIFESPAN_R_MAPPED: return ring_mapped_valid(record);
+  case LIFESPAN_R_UNMAPPED: return ring_range_valid(record->value, record->xb);
   default: return record->value;
   }
 }
@@ -160,7 +177,12 @@ static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uin
     record->xa = ring_load(&further->a);
     record->xb = ring_load(&further->b);
   }
-  if (cells > 2) record->xc = ring_load(&r->cells[(r->position + 2) & r->mask].a);
+  if (cells > 2) {
+    const struct lifespan_cell *further = &r->cells[(r->position + 2) & r->mask];
+    record->xc = ring_load(&further->a);
+    record->xd = ring_load(&further->b);
+  }
+  if (cells > 3 && kind == LIFESPAN_R_MAPPED) record->xe = ring_load(&r->cells[(r->position + 3) & r->mask].a);
   return ring_event_valid(record);
 }
 

@@ -41,6 +41,7 @@ struct lifespan_process {
   uint32_t tsc;          // clock is the time stamp counter
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
   uint32_t blocks;       // every block of malloc is recorded, not Swift objects alone
+  uint32_t vm;           // regions that the program maps
   bool pointer_mode;     // births by the runtime's data pointers, deaths by free() (hooks_pointer.c)
   bool free_elsewhere;   // the program brings an allocator of its own: free() is not ours to interpose
   void *free_entry;      // free() to be detoured, NULL: it is interposed, or only tracked types are recorded

@@ -115,6 +115,7 @@ static void take_options(struct lifespan_map *map) {
   process->depth = map->options.depth ? map->options.depth : 256;
   process->scope = map->options.scope;
   process->blocks = map->options.malloc_blocks && map->door == LIFESPAN_DOOR_PRELOAD && process->scope == LIFESPAN_SCOPE_SWIFT;
+  process->vm = map->options.vm && map->door == LIFESPAN_DOOR_PRELOAD;
   process->refcounts = map->options.refcounts;
   process->death_stacks = map->options.death_stacks;
   process->check_every = map->options.check_every;

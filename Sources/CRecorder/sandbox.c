@@ -39,6 +39,7 @@ static const struct {
   {LIFESPAN_CALL_MMAP, SYS_madvise, {0, 1 << 20, MADV_DONTDUMP, 0}},
   {LIFESPAN_CALL_MMAP, SYS_munmap, {0, 1 << 20, 0, 0}},
   {LIFESPAN_CALL_MMAP, SYS_mprotect, {0, 4096, PROT_NONE, 0}},
+  {LIFESPAN_CALL_READLINK, SYS_readlinkat, {(uint64_t)-100 /* AT_FDCWD */, 0, 0, 4096}},
   {LIFESPAN_CALL_CLOCK, SYS_clock_gettime, {1, 0, 0, 0}},
 };
 

@@ -17,6 +17,7 @@ enum lifespan_call {
   LIFESPAN_CALL_SIGALTSTACK,
   LIFESPAN_CALL_SIGPROCMASK,
   LIFESPAN_CALL_MMAP,
+  LIFESPAN_CALL_READLINK, // a mapped file's name
   LIFESPAN_CALL_CLOCK, // clock_gettime, where the kernel's page cannot answer it
   LIFESPAN_CALLS
 };

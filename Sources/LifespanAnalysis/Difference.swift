@@ -80,22 +80,22 @@ public struct Difference: Sendable, Codable, Equatable {
   public var to: Moment
   /// Types with any change or survivor; most net new bytes (new − dead) first, then name.
   public var rows: [Row]
-  /// The sum, without tokens and threads unless nothing else was asked for: they are no memory of the heap.
+  /// The sum, without tokens, threads and regions unless nothing else was asked for: they are no memory of the heap.
   public var total: Change
-  /// The sum of the tokens; nil where there is none, or where `total` is it.
-  public var tokens: Change?
-  /// The sum of the threads, likewise.
-  public var threads: Change?
+  /// The sums of those, by kind; empty where there are none, or where `total` is of them.
+  public var apart: [ObjectKind: Change]
+
+  /// Objects that came and stayed, and tokens and regions that did.
+  public var survivors: Int {
+    total.new.count &+ (apart[.token]?.new.count ?? 0) &+ (apart[.vm]?.new.count ?? 0)
+  }
 
   /// Memberwise.
-  public init(
-    from: Moment, to: Moment, rows: [Row], total: Change, tokens: Change? = nil, threads: Change? = nil
-  ) {
+  public init(from: Moment, to: Moment, rows: [Row], total: Change, apart: [ObjectKind: Change] = [:]) {
     self.from = from
     self.to = to
     self.rows = rows
     self.total = total
-    self.tokens = tokens
-    self.threads = threads
+    self.apart = apart
   }
 }

@@ -90,16 +90,13 @@ private final class DifferenceCollector: Collector<Difference> {
     }
     var rows: [Difference.Row] = []
     var total = Difference.Change()
-    var tokens: Difference.Change?
-    var threads: Difference.Change?
+    var apart: [ObjectKind: Difference.Change] = [:]
     for (row, change) in changes.enumerated() where selected[row] && change != Difference.Change() {
       let type = analysis.catalog.rows[row]
       if summed[row] {
         total += change
-      } else if type.kind == .token {
-        tokens = (tokens ?? Difference.Change()) + change
       } else {
-        threads = (threads ?? Difference.Change()) + change
+        apart[type.kind, default: Difference.Change()] += change
       }
       rows.append(Difference.Row(type: type, change: change))
     }
@@ -108,8 +105,7 @@ private final class DifferenceCollector: Collector<Difference> {
       let right = (one.change.net, other.type.name, other.type.id)
       return left < right
     }
-    return Difference(
-      from: question.from, to: question.to, rows: rows, total: total, tokens: tokens, threads: threads)
+    return Difference(from: question.from, to: question.to, rows: rows, total: total, apart: apart)
   }
 }
 

@@ -62,13 +62,13 @@ public struct Generations: Sendable, Codable, Equatable {
     public var keptCount: Int
     /// Their bytes; part of `growthBytes`.
     public var keptBytes: ByteCount
-    /// Its tokens, which are no memory of the heap and in no other sum here. Nil where there is none, and where only tokens
-    /// were asked for: the sums are then of them.
-    public var tokens: Tally?
-    /// Its threads, likewise.
-    public var threads: Tally?
-    /// Its objects that live, and its tokens that do.
-    public var survivors: Int { persistentCount &+ (tokens?.persistentCount ?? 0) }
+    /// Its tokens, threads and regions, each by its kind: they are no memory of the heap and in no other sum here. Empty
+    /// where there are none, and where nothing else was asked for: the sums are then of them.
+    public var apart: [ObjectKind: Tally]
+    /// Its objects that live, and its tokens and regions that do.
+    public var survivors: Int {
+      persistentCount &+ (apart[.token]?.persistentCount ?? 0) &+ (apart[.vm]?.persistentCount ?? 0)
+    }
     /// By type, those that the lifespan filter leaves; largest persistent bytes first, then count, then transients, then
     /// name. The sums above are of all types.
     public var rows: [Row]
@@ -77,12 +77,11 @@ public struct Generations: Sendable, Codable, Equatable {
     public init(
       generation: Generation, name: String, time: TraceTime, growthBytes: ByteCount, persistentCount: Int,
       transientCount: Int = 0, transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero,
-      tokens: Tally? = nil, threads: Tally? = nil, rows: [Row]
+      apart: [ObjectKind: Tally] = [:], rows: [Row]
     ) {
       self.keptCount = keptCount
       self.keptBytes = keptBytes
-      self.tokens = tokens
-      self.threads = threads
+      self.apart = apart
       self.generation = generation
       self.name = name
       self.time = time

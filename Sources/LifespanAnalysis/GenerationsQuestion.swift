@@ -159,21 +159,17 @@ private final class GenerationsCollector: Collector<Generations> {
       return left < right
     }
     var sum = Tally()
-    var tokens: Tally?
-    var threads: Tally?
+    var apart: [ObjectKind: Tally] = [:]
     for row in rows {
       if sumsAll || row.type.kind.isOnHeap {
         sum += row.tally
-      } else if row.type.kind == .token {
-        tokens = (tokens ?? Tally()) + row.tally
       } else {
-        threads = (threads ?? Tally()) + row.tally
+        apart[row.type.kind, default: Tally()] += row.tally
       }
     }
     return Generations.Growth(
       generation: Generation(number), name: name, time: time, growthBytes: sum.persistentBytes,
       persistentCount: sum.persistentCount, transientCount: sum.transientCount, transientBytes: sum.transientBytes,
-      keptCount: sum.keptCount, keptBytes: sum.keptBytes, tokens: tokens, threads: threads,
-      rows: sorted)
+      keptCount: sum.keptCount, keptBytes: sum.keptBytes, apart: apart, rows: sorted)
   }
 }

@@ -37,8 +37,8 @@ public struct Statistics: Sendable, Codable, Equatable {
   public var window: TimeWindow
   /// The types that the filters leave; largest persistent bytes first, then total bytes, then name.
   public var rows: [Row]
-  /// The sum of everything that the type filter leaves, whatever the lifespan filter hides. Without tokens and
-  /// threads, which are no memory of the heap, unless nothing else was asked for.
+  /// The sum of everything that the type filter leaves, whatever the lifespan filter hides. Without tokens,
+  /// threads and regions, which are no memory of the heap, unless nothing else was asked for.
   public var total: Tally
   /// The same by kind, in the order of the kinds' numbers; only kinds that occur.
   public var totalsByKind: [KindTotal]

@@ -203,6 +203,9 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   /// Blocks of malloc that are no Swift objects were recorded too.
   public var recordsMalloc: Bool { info["malloc"] == "all" }
 
+  /// Regions that the program maps were recorded too.
+  public var recordsRegions: Bool { info["vm"] == "all" }
+
   /// Whether retains and releases of a type's objects were recorded.
   public func recordsReferenceCounts(of type: TypeIdentity) -> Bool {
     type.kind.hasReferenceCount && (type.isTracked || info["refcounts"] == "all")

@@ -50,6 +50,8 @@ public struct TypeCatalog: Sendable {
   private var rowOfType: [TypeID: Int] = [:]
   /// The row of each site, by its number.
   let rowOfSite: [Int]
+  // Kinds that were recorded, whether there is anything of them or not.
+  private let isRecorded: Set<ObjectKind>
 
   init(_ trace: Trace, naming: RowNaming) {
     var keys: [Key: Int] = [:]
@@ -67,7 +69,7 @@ public struct TypeCatalog: Sendable {
       }
       keys[key] = rows.count
       rowOfType[record.id] = rows.count
-      let plain = given?.name ?? TypeName.plain(record.name)
+      let plain = given?.name ?? (record.kind == .vm ? record.name : TypeName.plain(record.name))
       rows.append(
         TypeIdentity(
           id: record.id, name: plain, rawName: record.name, kind: record.kind,
@@ -86,6 +88,7 @@ public struct TypeCatalog: Sendable {
     }
     for total in trace.totals { _ = TypeCatalog.row(total.type, &rowOfType, &rows) }
     self.rowOfSite = rowOfSite
+    isRecorded = trace.info["vm"] == "all" ? [.vm] : []
   }
 
   private static func row(
@@ -124,7 +127,7 @@ public struct TypeCatalog: Sendable {
       let names = rows.lazy.map(\.module).filter { !$0.isEmpty }
       throw .unknownModule(module, nearest: Nearest.names(to: module, among: names))
     }
-    let missing = filter.kinds.filter { kind in !rows.contains { $0.kind == kind } }
+    let missing = filter.kinds.filter { kind in !isRecorded.contains(kind) && !rows.contains { $0.kind == kind } }
     if let missed = missing.first(where: ObjectKind.optional.contains) ?? missing.first,
       missing.count == filter.kinds.count || ObjectKind.optional.contains(missed)
     {
@@ -140,14 +143,14 @@ public struct TypeCatalog: Sendable {
     return rowOfSite.map { selected[$0] || (isAny && rows[$0].kind == .malloc) }
   }
 
-  /// Which of the selected rows the sums are of. Tokens and threads are no memory of the heap: they are summed up only
+  /// Which of the selected rows the sums are of. Tokens, threads and regions are no memory of the heap: they are summed up only
   /// where nothing else was asked for.
   func summed(_ selected: [Bool], _ filter: TypeFilter) -> [Bool] {
     if isOfNoHeap(selected, filter) { return selected }
     return rows.indices.map { selected[$0] && rows[$0].kind.isOnHeap }
   }
 
-  /// Whether the filter asks for tokens or threads and nothing else.
+  /// Whether the filter asks for these and nothing else.
   func isOfNoHeap(_ selected: [Bool], _ filter: TypeFilter) -> Bool {
     filter != TypeFilter() && rows.indices.allSatisfy { !selected[$0] || !rows[$0].kind.isOnHeap }
   }

@@ -25,7 +25,7 @@ public struct ObjectKind: TraceIdentifier {
   public static let thread = ObjectKind(8)
   /// Blocks of malloc that are no Swift object.
   public static let malloc = ObjectKind(9)
-  /// Mapped memory.
+  /// Regions that the program maps.
   public static let vm = ObjectKind(10)
   /// `Allocations.Token`: values that are counted by a name.
   public static let token = ObjectKind(11)
@@ -34,8 +34,8 @@ public struct ObjectKind: TraceIdentifier {
   public var hasReferenceCount: Bool { ![.thread, .malloc, .vm, .token].contains(self) }
   /// Whether they are objects of the Swift runtime.
   public var isSwiftObject: Bool { hasReferenceCount }
-  /// Whether they are memory of the heap: a token is a value, and a thread's stack is address space of its own.
-  public var isOnHeap: Bool { self != .token && self != .thread }
+  /// Whether they are memory of the heap: a token is a value, a thread's stack and what the program maps are address space of their own.
+  public var isOnHeap: Bool { self != .token && self != .thread && self != .vm }
   /// Kinds that a recording holds only where it was asked for them.
   public static let optional: [ObjectKind] = [.malloc, .vm]
 

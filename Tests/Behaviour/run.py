@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
-MODULES = ("exactness refcounts blocks unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer"
+MODULES = ("exactness refcounts blocks regions unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer"
            " linked_door scripts threads resident long_runs containers life_processes life_threads life_signals life_ends"
            " life_surroundings life_code life_programs")
 for module in MODULES.split():

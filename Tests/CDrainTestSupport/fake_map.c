@@ -157,6 +157,26 @@ bool fake_moved_as(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t
   return fake_cells(fake, ring, cells, 3);
 }
 
+bool fake_mapped(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t start, uint64_t bytes, uint32_t type, uint32_t stack) {
+  struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_MAPPED, 2, start)}, {(uint64_t)type << 32 | stack, bytes}};
+  return fake_cells(fake, ring, cells, 2);
+}
+
+bool fake_remapped(struct fake_map *fake, uint32_t ring, int64_t before, int64_t after, uint32_t op, uint64_t from, uint64_t from_bytes,
+                   uint64_t to, uint64_t bytes, uint32_t type, uint32_t stack) {
+  struct lifespan_cell cells[] = {{stamp_of(fake, before), lifespan_head_word(LIFESPAN_R_MAPPED, 4, to)},
+                                  {(uint64_t)type << 32 | stack, (uint64_t)op << 48 | bytes},
+                                  {from, from_bytes},
+                                  {stamp_of(fake, after), 0}};
+  if (op >= LIFESPAN_MAPPED_MOVING) cells[0].b = lifespan_head_word(LIFESPAN_R_MAPPED, 2, to);
+  return fake_cells(fake, ring, cells, op < LIFESPAN_MAPPED_MOVING ? 4 : 2);
+}
+
+bool fake_unmapped(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t start, uint64_t bytes, uint32_t stack) {
+  struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_UNMAPPED, 2, start)}, {stack, bytes}};
+  return fake_cells(fake, ring, cells, 2);
+}
+
 bool fake_task(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t task, uint64_t parent) {
   struct lifespan_cell cells[] = {{stamp_of(fake, stamp), lifespan_head_word(LIFESPAN_R_TASK, 2, task)}, {parent, 0}};
   return fake_cells(fake, ring, cells, 2);

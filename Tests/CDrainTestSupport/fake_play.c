@@ -13,8 +13,8 @@ static uint64_t random_next(uint64_t *state) {
 
 // A record that could be one, over few addresses, types and nodes. Returns its cells.
 static size_t plausible_record(const struct fake_map *fake, uint64_t *state, struct lifespan_cell cells[8]) {
-  static const uint8_t kinds[] = {1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 9, 10, 11, 12, 13, 64, 65, 66, 67, 68};
-  static const uint8_t lengths[] = {0, 2, 1, 1, 1, 2, 2, 1, 1, 2, 1, 2, 2, 1};
+  static const uint8_t kinds[] = {1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 9, 10, 11, 12, 13, 16, 16, 16, 17, 64, 65, 66, 67, 68};
+  static const uint8_t lengths[] = {0, 2, 1, 1, 1, 2, 2, 1, 1, 3, 1, 2, 2, 1, 0, 0, 2, 2};
   uint64_t r = random_next(state), kind = kinds[r % sizeof(kinds)];
   size_t count = kind < 64 ? lengths[kind] : kind == 64 ? 2 : kind == 65 ? 4 : kind == 66 ? 4 : 3; // threads and their origins
   for (size_t i = 0; i < count; i++) cells[i] = (struct lifespan_cell){0, 0};
@@ -27,6 +27,10 @@ static size_t plausible_record(const struct fake_map *fake, uint64_t *state, str
   if (kind == 5 || kind == 6) cells[1] = (struct lifespan_cell){1ull << 32, (r >> 40) % 8};
   if (kind == 9) cells[1] = (struct lifespan_cell){2 + (r >> 30) % 48, (r >> 40) % 200};
   if (kind == 11) cells[1].a = (r >> 40) % 9;
+  if (kind == 16 || kind == 17) { // a few pages among few
+    cells[0].b = lifespan_head_word((unsigned)kind, (unsigned)count, 4096 * (1 + (r >> 24) % 40));
+    cells[1] = (struct lifespan_cell){kind == 16 ? ((r >> 32) % 6) << 32 : 0, 4096 * ((r >> 36) % 9)};
+  }
   if (kind == 64) cells[1].a = (r >> 32) % 50;
   if (kind == 65) cells[1] = (struct lifespan_cell){1 + (r >> 32) % 11, 16ull << 32 | (r >> 50) % 17};
   if (kind == 66) cells[2] = (struct lifespan_cell){1ull << 32 | 8ull << 16 | 8, 1};

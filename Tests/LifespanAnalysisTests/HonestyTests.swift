@@ -85,6 +85,28 @@ import Testing
         == "kind malloc was not recorded in this trace; it has: class, array")
   }
 
+  @Test func regionsAreInNoSumOfTheHeapAndKnownWhereNoneIs() throws {
+    var builder = TraceBuilder()
+    builder.info.append(InfoRecord(key: "vm", value: "all"))
+    let node = builder.type("App.Node")
+    builder.birth(node, size: 8)
+    let nothing = try builder.analysis().answer(StatisticsQuestion(types: TypeFilter(kinds: [.vm])))
+    #expect(nothing.rows.isEmpty)
+    // A file's name is no type's: it stays as it is.
+    let region = builder.type("VM: mapped file a (b in _c)", kind: .vm)
+    builder.birth(region, size: 8192)
+    builder.mark("A")
+    builder.birth(region, size: 4096)
+    let analysis = try builder.analysis()
+    let statistics = try analysis.answer(StatisticsQuestion())
+    #expect(statistics.total.persistentBytes == ByteCount(8))
+    #expect(statistics.rows.map(\.type.name).contains("VM: mapped file a (b in _c)"))
+    let generations = try analysis.answer(GenerationsQuestion())
+    #expect(generations.closed[0].growthBytes == ByteCount(8))
+    #expect(generations.closed[0].apart[.vm]?.persistentBytes == ByteCount(8192))
+    #expect([generations.closed[0].survivors, generations.open.survivors] == [2, 1])
+  }
+
   @Test func tokensAreInNoSumOfTheHeap() throws {
     var builder = TraceBuilder()
     let node = builder.type("App.Node", size: 32)
@@ -101,9 +123,9 @@ import Testing
     let tokens = TypeFilter(kinds: [.token])
     #expect(line(try analysis.answer(StatisticsQuestion(types: tokens)).total) == "living 1/1000 destroyed 0/0")
     let change = try analysis.answer(DifferenceQuestion(from: .mark("one"), to: .mark("two")))
-    #expect([change.total.new.count, change.tokens?.new.count] == [1, 1])
+    #expect([change.total.new.count, change.apart[.token]?.new.count] == [1, 1])
     let growth = try analysis.answer(GenerationsQuestion()).closed[1]
-    #expect([growth.persistentCount, growth.tokens?.persistentCount, growth.survivors] == [1, 1, 2])
+    #expect([growth.persistentCount, growth.apart[.token]?.persistentCount, growth.survivors] == [1, 1, 2])
     #expect(try analysis.answer(GenerationsQuestion(types: tokens)).closed[1].survivors == 1)
   }
 

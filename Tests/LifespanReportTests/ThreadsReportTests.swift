@@ -81,13 +81,13 @@ final class ThreadsReportTests: XCTestCase {
     let generations = try analysis.answer(GenerationsQuestion())
     XCTAssertEqual(generations.closed[0].persistentCount, 1)
     XCTAssertEqual(generations.closed[0].survivors, 1)
-    XCTAssertEqual(generations.closed[0].threads?.persistentCount, 1)
+    XCTAssertEqual(generations.closed[0].apart[.thread]?.persistentCount, 1)
     check(
       GenerationsReport(generations, chosen: generations.closed[0], subject: subject, names: names)
         .render(ReportOptions()), "generation-threads.txt")
     let difference = try analysis.answer(DifferenceQuestion(from: .mark("A"), to: .time(TraceTime(Int64.max))))
     XCTAssertEqual(difference.total.new.count, 0)
-    XCTAssertEqual(difference.threads?.new.count, 1)
+    XCTAssertEqual(difference.apart[.thread]?.new.count, 1)
   }
 
   func testAThreadHasNoAddress() throws {

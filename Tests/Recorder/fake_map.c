@@ -16,6 +16,7 @@ struct lifespan_map *fake_map(uint64_t data_bytes, uint32_t when_full) {
   map->magic = LIFESPAN_MAP_MAGIC;
   map->abi = LIFESPAN_ABI;
   map->clock = LIFESPAN_CLOCK_MONOTONIC;
+  map->page_size = 4096;
   map->recording = 1;
   map->consumer_alive = 1;
   uint64_t first = (LIFESPAN_DATA_OFFSET + 65535) & ~65535ull;

@@ -86,15 +86,19 @@ static int drop(void *context, const void *bytes, size_t length) {
 // Behind the address at most 47 bits, as a program's are; ids and stamps near each other.
 static void record(struct play *p) {
   unsigned index = byte(&p->in) % RINGS, kind = byte(&p->in), cells = 1 + byte(&p->in) % 8;
-  static const uint8_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 64, 65, 66, 67};
+  static const uint8_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 64, 65, 66, 67};
   if (kind < 0xe0) kind = kinds[kind % sizeof kinds];
   if (kind == LIFESPAN_R_BIRTH || (kind >= 5 && kind <= 6) || kind == 9 || kind == 11 || kind == 64) cells = 2;
   if (kind == 4 || kind == 8 || kind == 10 || kind == 13) cells = 1;
+  bool pages = kind == LIFESPAN_R_MAPPED || kind == LIFESPAN_R_UNMAPPED;
+  if (pages) cells = kind == LIFESPAN_R_MAPPED && cells % 2 ? 4 : 2;
   uint64_t stamp = number(&p->in) * 64, value = number(&p->in), at = p->heads[index];
   if (kind < LIFESPAN_RECORD_SIDE || kind == 67) stamp += p->start;
+  if (pages) value &= ~4095ull;
   *cell(p, index, at) = (struct lifespan_cell){stamp, lifespan_head_word(kind, cells, value)};
   for (unsigned i = 1; i < cells; i++) {
     uint64_t high = number(&p->in), low = number(&p->in), b = number(&p->in);
+    if (pages) b &= ~4095ull, low &= i == 2 ? ~4095ull : ~0ull;
     *cell(p, index, at + i) = (struct lifespan_cell){high << 32 | (low & 0xffffffff), b};
   }
   p->heads[index] = at + cells;

@@ -20,6 +20,7 @@ const struct option record_table[] = {
   {"--record", NULL, "PATTERN", NULL, true, "types to record; with --ignore in order, last match wins"},
   {"--ignore", NULL, "PATTERN", NULL, true, "types to leave out"},
   {"--swift-only", NULL, NULL, NULL, false, "no blocks of malloc that are no Swift objects"},
+  {"--vm", NULL, NULL, NULL, false, "also the regions that the program maps (mmap), as rows of kind vm beside the heap"},
   {"--keep", NULL, "all|living", "all|living", false,
    "living: discard events of what died, so that the trace follows what lives; default all"},
   {"--max-size", NULL, "BYTES", NULL, false,
@@ -148,6 +149,8 @@ struct record_options record_options(void) {
   mapping->depth = number_in("--depth", 1, MOST_DEPTH, DEFAULT_DEPTH);
   mapping->when_full = is("--when-full", "drop") ? LIFESPAN_FULL_DROP : LIFESPAN_FULL_WAIT;
   mapping->malloc_blocks = !has("--swift-only");
+  mapping->vm = has("--vm");
+  if (mapping->vm && !mapping->malloc_blocks) fail(STATUS_USAGE, "--vm and --swift-only exclude each other");
   mapping->paused = has("--paused");
   mapping->death_stacks = has("--death-stacks");
   mapping->check_every = number_in("--check-unwind", 1, UINT32_MAX, 0);

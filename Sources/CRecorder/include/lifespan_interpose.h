@@ -57,6 +57,25 @@ void lifespan_record_moved(uint32_t recorded, const void *from, const void *to, 
 // What is born before the recorder's start is kept in a small table, until it starts (it is recorded then) or it is known that nothing is recorded here.
 void lifespan_record_no_early_blocks(void);
 
+// ---- Regions (record_region.c) ----
+struct lifespan_region {
+  uintptr_t start;
+  size_t bytes;
+  int protection, flags, descriptor; // as given to mmap
+  const char *name;                  // of a region that no mmap made, else NULL
+};
+// Before a call that takes pages away: its stamp, 0: regions are not recorded. Errno stays in all of these.
+uint64_t lifespan_region_stamp(void);
+// After the call.
+void lifespan_record_mapped(const struct lifespan_region *region, struct lifespan_frame caller);
+// `bytes` 0: the whole mapping that begins there.
+void lifespan_record_unmapped(uint64_t stamp, uintptr_t start, size_t bytes, struct lifespan_frame caller);
+// mremap, before it: its stamp, 0: regions are not recorded. One of the next two must follow.
+uint64_t lifespan_record_region_moving(uintptr_t from, size_t bytes);
+void lifespan_record_region_stayed(uint64_t stamp, uintptr_t from, size_t bytes);
+// `stays`: what was there is there still.
+void lifespan_record_remapped(uint64_t stamp, uintptr_t from, size_t from_bytes, uintptr_t to, size_t to_bytes, bool stays, struct lifespan_frame caller);
+
 // ---- Threads (thread_life.c) ----
 // What a new thread is told by the one that makes it. Filled and read by the recorder.
 struct lifespan_thread_note {

@@ -60,6 +60,10 @@ enum lifespan_record_kind {
   LIFESPAN_R_MARK = 12,         //  n     stamp      name length (0 = unnamed)   x… = name, UTF-8, zero padded
   LIFESPAN_R_RECORDING = 13,    //  1     stamp      1 recording goes on, 0 paused
   LIFESPAN_R_FORK = 15,         //  1     stamp      number    this thread is about to fork (--children; struct lifespan_fork)
+  // Regions (--vm): whole pages. A region is an object; what is left of one that was unmapped in part is the object still, a second piece another one.
+  LIFESPAN_R_MAPPED = 16,       //  2/4   stamp      address   x.a = type:32 high (0: nothing is born, what was there ends) | stack:32 low, x.b = enum lifespan_mapped:16 high | bytes:48,
+                                //                             [x.a = address before, x.b = bytes before, x.a = stamp after the call, x.b = 0]; word a: of the 4 before the call
+  LIFESPAN_R_UNMAPPED = 17,     //  2     stamp before the call  address   x.a = stack (0 not recorded), x.b = bytes (0: all of the mapping that begins there, shmdt)
   LIFESPAN_RECORD_SIDE = 64,
   LIFESPAN_R_NODE = 64,         //  2     pc         node id   x.a = parent node id (0 root), x.b = epoch:32 high | label:8 low
   LIFESPAN_R_TYPE = 65,         //  n     metadata   type id   x.a = superclass type id:32 high | object kind:32 low, x.b = instance size:32 high | name length:32 low,
@@ -69,6 +73,14 @@ enum lifespan_record_kind {
   LIFESPAN_R_THREAD = 67,       //  n     stamp      thread number   x.a = tid:32 high | name length:32 low, x.b = enum lifespan_thread_op, x… = name (ended: empty where it was as before)
   LIFESPAN_R_THREAD_ORIGIN = 68, // 3   stamp      thread number   x.a = creator's thread number:32 high (0 unknown) | stack of the creation:32 low, x.b = start routine,
                                 //                             x.a = bytes reserved for its stack (0 unknown), x.b = 0; word a: when it was created
+};
+
+enum lifespan_mapped {
+  LIFESPAN_MAPPED_NEW = 0,
+  LIFESPAN_MAPPED_MOVED = 1, // mremap: what lay there is here now, with these bytes; no birth
+  LIFESPAN_MAPPED_COPY = 2,  // mremap that leaves the old one: a birth of what lies there
+  LIFESPAN_MAPPED_MOVING = 3, // mremap of [address, + bytes) begins (2 cells, stamped and published before the call): MOVED or STAYED follows
+  LIFESPAN_MAPPED_STAYED = 4, // it has failed (2 cells)
 };
 
 enum lifespan_thread_op {

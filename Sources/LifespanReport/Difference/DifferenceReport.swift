@@ -68,11 +68,8 @@ public struct DifferenceReport {
   private func grid() -> Grid {
     var grid = Grid(columns: Self.columns)
     grid.summary = [cells(difference.total, "", "", SummaryWord.all(isFiltered: isFiltered, information))]
-    if let tokens = difference.tokens {
-      grid.summary.append(cells(tokens, "", "", SummaryWord.tokens))
-    }
-    if let threads = difference.threads {
-      grid.summary.append(cells(threads, "", "", SummaryWord.threads))
+    for (kind, change) in difference.apart.sorted(by: { $0.key > $1.key }) {
+      grid.summary.append(cells(change, "", "", SummaryWord.of(kind)))
     }
     grid.rows = difference.rows.map { row in
       cells(row.change, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))

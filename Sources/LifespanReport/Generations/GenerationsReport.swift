@@ -145,8 +145,9 @@ public struct GenerationsReport {
       transientCount: growth.transientCount, transientBytes: growth.transientBytes, keptCount: growth.keptCount,
       keptBytes: growth.keptBytes)
     grid.summary = [cells(all, "", "", SummaryWord.all(isFiltered: isFiltered, information))]
-    if let tokens = growth.tokens { grid.summary.append(cells(tokens, "", "", SummaryWord.tokens)) }
-    if let threads = growth.threads { grid.summary.append(cells(threads, "", "", SummaryWord.threads)) }
+    for (kind, tally) in growth.apart.sorted(by: { $0.key > $1.key }) {
+      grid.summary.append(cells(tally, "", "", SummaryWord.of(kind)))
+    }
     grid.rows = growth.rows.map { row in
       cells(row.tally, row.type.kind.description, names.module(of: row.type), names.name(of: row.type))
     }

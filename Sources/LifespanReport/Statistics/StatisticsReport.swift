@@ -103,10 +103,10 @@ public struct StatisticsReport {
 
   private var summary: [(word: String, tally: Tally)] {
     let others = statistics.totalsByKind.filter { !$0.kind.isOnHeap }.sorted { $0.kind > $1.kind }
-      .map { ($0.kind == .token ? SummaryWord.tokens : SummaryWord.threads, $0.tally) }
+      .map { (SummaryWord.of($0.kind), $0.tally) }
     let all = (SummaryWord.all(isFiltered: isFiltered, information), statistics.total)
     if isFiltered {
-      // Of tokens or threads alone their sum is the sum.
+      // Of these alone their sum is the sum.
       return [all] + (statistics.totalsByKind.contains { $0.kind.isOnHeap } ? others : [])
     }
     let swift = (SummaryWord.swiftObjects, swiftObjects)

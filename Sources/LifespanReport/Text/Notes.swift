@@ -133,10 +133,17 @@ enum Footnotes {
 
 /// The words of summary rows.
 enum SummaryWord {
-  static let tokens = "tokens"
-  static let threads = "threads"
   static let swiftObjects = "Swift objects"
   static let blocks = "malloc"
+
+  /// The sum of a kind that is no memory of the heap.
+  static func of(_ kind: ObjectKind) -> String {
+    switch kind {
+    case .token: "tokens"
+    case .vm: "VM regions"
+    default: "threads"
+    }
+  }
 
   /// The sum of everything: a recording without the blocks of malloc has nothing but Swift objects.
   static func all(isFiltered: Bool, _ information: TraceInformation) -> String {

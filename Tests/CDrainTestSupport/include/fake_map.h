@@ -38,6 +38,11 @@ bool fake_refcount(struct fake_map *fake, uint32_t ring, uint32_t kind, int64_t 
 bool fake_moved(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t from, uint64_t to, uint64_t size);
 bool fake_moved_as(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t from, uint64_t to, uint64_t size,
                    uint32_t type, uint32_t stack);
+// mmap (type 0: only what was there ends), mremap (`op`: enum lifespan_mapped; MOVING, STAYED: of [to, + bytes)) and munmap.
+bool fake_mapped(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t start, uint64_t bytes, uint32_t type, uint32_t stack);
+bool fake_remapped(struct fake_map *fake, uint32_t ring, int64_t before, int64_t after, uint32_t op, uint64_t from, uint64_t from_bytes,
+                   uint64_t to, uint64_t bytes, uint32_t type, uint32_t stack);
+bool fake_unmapped(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t start, uint64_t bytes, uint32_t stack);
 bool fake_task(struct fake_map *fake, uint32_t ring, int64_t stamp, uint64_t task, uint64_t parent);
 bool fake_mark(struct fake_map *fake, uint32_t ring, int64_t stamp, const char *name);
 bool fake_node(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t parent, uint64_t pc, uint32_t epoch,

@@ -11,6 +11,7 @@ enum UsageError: CommandLineError {
   case missingOperand(String)
   case extraOperand(String)
   case badOperand(String, expected: String)
+  case excluded(String, by: String)
   /// No PID was given and several recordings run.
   case needsPID(running: String)
 
@@ -29,6 +30,7 @@ enum UsageError: CommandLineError {
     case .givenTwice(let option): return "\(option) is given twice"
     case .missingOperand(let usage): return "something is missing: expected \(usage)"
     case .extraOperand(let word): return "unexpected '\(word)'"
+    case .excluded(let option, let other): return "\(option) and \(other) exclude each other"
     case .needsPID(let running): return "several recordings run, give the PID of one: \(running)"
     case .badOperand(let word, let expected): return "cannot use '\(word)': expected \(expected)"
     }

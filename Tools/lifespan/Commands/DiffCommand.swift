@@ -58,7 +58,7 @@ enum DiffCommand {
     return limit.verdict(
       growth: (total.new.bytes - total.dead.bytes).rawValue,
       before: (total.survived.bytes + total.dead.bytes).rawValue,
-      survivors: total.new.count + (difference.tokens?.new.count ?? 0),
+      survivors: difference.survivors,
       of: "the heap", survived: "new and living at \(to)")
   }
 }

@@ -23,6 +23,7 @@ enum RecordCommand {
       help: "types to record; with --ignore in order, last match wins"),
     .option("--ignore", value: "PATTERN", repeatable: true, help: "types to leave out"),
     .flag("--swift-only", help: "no blocks of malloc that are no Swift objects"),
+    .flag("--vm", help: "also the regions that the program maps (mmap), as rows of kind vm beside the heap"),
     .choice(
       "--keep", of: ["all", "living"],
       help: "living: discard events of what died, so that the trace follows what lives; default all"),

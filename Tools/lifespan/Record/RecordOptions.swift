@@ -32,6 +32,8 @@ struct RecordOptions: Sendable {
   var printStatistics = false
   /// Swift objects alone, no blocks of malloc.
   var swiftOnly = false
+  /// Regions that the program maps.
+  var regions = false
   /// --rings: where the rings lie that survive; with patterns as -o.
   var rings: String?
   /// Every process of the tree gets a trace of its own.
@@ -61,6 +63,8 @@ struct RecordOptions: Sendable {
     checkEvery = UInt32(try Self.number(arguments, "--check-unwind", 1...UInt64(UInt32.max)) ?? 0)
     printStatistics = arguments.has("--stats")
     swiftOnly = arguments.has("--swift-only")
+    regions = arguments.has("--vm")
+    if regions, swiftOnly { throw UsageError.excluded("--vm", by: "--swift-only") }
     children = arguments.has("--children")
     rings = arguments.value("--rings")
     if rings == "" { throw UsageError.badValue(option: "--rings", value: "", expected: "a file name") }
@@ -120,6 +124,7 @@ struct RecordOptions: Sendable {
     options.unwind = (Self.unwindModes[unwindName] ?? LIFESPAN_UNWIND_AUTO).rawValue
     options.depth = depth
     options.malloc_blocks = swiftOnly ? 0 : 1
+    options.vm = regions ? 1 : 0
     options.when_full = whenFull.rawValue
     options.paused = paused ? 1 : 0
     options.death_stacks = deathStacks ? 1 : 0
