@@ -58,6 +58,7 @@ static inline bool lifespan_births_on(void) {
 
 // ---- Thread state -----------------------------------------------------------------------------------------------
 // Lies in memory of the recorder's own, one for each ring slot; reached by one thread-local pointer.
+#define LIFESPAN_KNOWN_NODES 2048u
 struct lifespan_thread {
   struct lifespan_ring *ring;
   struct lifespan_cell *cells; // current buffer
@@ -77,6 +78,11 @@ struct lifespan_thread {
   uintptr_t outer;             // what `inside` was before it is entered: 0, or the entry that a signal handler has interrupted
   char scratch[2][4096];       // texts at the first sight of a type: a hook may use little stack
   struct lifespan_walk walk;
+  uint32_t known_since;        // unload epoch of what stands in known_nodes
+  struct lifespan_known_node {
+    uint64_t pc;
+    uint32_t parent, id;
+  } known_nodes[LIFESPAN_KNOWN_NODES]; // of the stack tree, met lately
 };
 
 #define LIFESPAN_LEVELS_MOST 3u

@@ -1,9 +1,11 @@
 // Stacks: a parents-first tree of return addresses. A walk gives frames root first with how many are unchanged; only the changed ones are looked
-// up, in a lock-free hash of (parent, return address). A new node's record is published in the ring before its id can be seen. In hooks.
+// up: among those that this thread met lately, then in a lock-free hash of (parent, return address). A new node's record is published in the ring
+// before its id can be seen. In hooks.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
+#include <string.h>
 #include <sys/mman.h>
 
 #include "internal.h"
@@ -22,7 +24,9 @@ struct node {
 
 static struct node *nodes;
 static _Atomic uint32_t next_node = LIFESPAN_STACK_FIRST;
-static struct lifespan_levels levels = {.first_log2 = 14, .slot_bytes = sizeof(_Atomic uint32_t)};
+// A slot: the hash's upper half, by which most of what does not match is told without a look at its node, and the id.
+static struct lifespan_levels levels = {.first_log2 = 14, .slot_bytes = sizeof(_Atomic uint64_t)};
+static _Atomic uint32_t top_level; // the newest, which holds most of the nodes
 
 bool lifespan_stacks_start(void) {
   if (nodes) return true;
@@ -37,14 +41,14 @@ static bool same(uint32_t id, uint32_t parent, uint64_t pc, uint32_t oldest) {
 }
 
 static uint32_t find(uint64_t hash, uint32_t parent, uint64_t pc, uint32_t oldest) {
-  for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
-    _Atomic uint32_t *slots = lifespan_level(&levels, level, 0);
-    if (!slots) return 0;
-    uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
+  for (int level = (int)atomic_load_explicit(&top_level, memory_order_acquire); level >= 0; level--) {
+    _Atomic uint64_t *slots = lifespan_level(&levels, (unsigned)level, 0);
+    if (UNLIKELY(!slots)) continue;
+    uint64_t mask = (1ull << lifespan_level_log2(&levels, (unsigned)level)) - 1;
     for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
-      uint32_t id = atomic_load_explicit(&slots[i], memory_order_acquire);
-      if (!id) break;
-      if (same(id, parent, pc, oldest)) return id;
+      uint64_t slot = atomic_load_explicit(&slots[i], memory_order_acquire);
+      if (!slot) break;
+      if (slot >> 32 == hash >> 32 && same((uint32_t)slot, parent, pc, oldest)) return (uint32_t)slot;
     }
   }
   return 0;
@@ -61,20 +65,26 @@ static uint32_t add(struct lifespan_thread *thread, uint64_t hash, uint32_t pare
   lifespan_ring_put(thread, 1, root ? 0 : parent, (uint64_t)epoch << 32 | (root ? parent & 0xff : 0));
   lifespan_ring_publish(thread, 2);
   unsigned level = 0;
-  _Atomic uint32_t *slots = lifespan_level_for_insert(&levels, &level);
+  _Atomic uint64_t *slots = lifespan_level_for_insert(&levels, &level);
   if (!slots) return id;
+  if (level > atomic_load_explicit(&top_level, memory_order_relaxed)) atomic_store_explicit(&top_level, level, memory_order_release);
+  uint64_t own = hash >> 32 << 32 | id;
   uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
   for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
-    uint32_t free = 0;
-    if (atomic_compare_exchange_strong_explicit(&slots[i], &free, id, memory_order_release, memory_order_acquire)) return id;
-    if (same(free, parent, pc, oldest)) return free;
+    uint64_t slot = 0;
+    if (atomic_compare_exchange_strong_explicit(&slots[i], &slot, own, memory_order_release, memory_order_acquire)) return id;
+    if (same((uint32_t)slot, parent, pc, oldest)) return (uint32_t)slot;
   }
 }
 
 static inline uint32_t intern(struct lifespan_thread *thread, uint32_t parent, uint64_t pc, uint32_t epoch, uint32_t oldest) {
   uint64_t hash = lifespan_mix(pc * 0x9e3779b97f4a7c15ull + parent);
+  struct lifespan_known_node *known = &thread->known_nodes[(hash >> 32) % LIFESPAN_KNOWN_NODES];
+  if (LIKELY(known->pc == pc && known->parent == parent)) return known->id;
   uint32_t id = find(hash, parent, pc, oldest);
-  return LIKELY(id) ? id : add(thread, hash, parent, pc, epoch, oldest);
+  if (!id) id = add(thread, hash, parent, pc, epoch, oldest);
+  if (LIKELY(id != LIFESPAN_STACK_FULL)) *known = (struct lifespan_known_node){pc, parent, id};
+  return id;
 }
 
 // Compares this stack with libunwind's and counts.
@@ -94,6 +104,10 @@ uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t 
   unsigned count = lifespan_walk_stack(walk, pc, sp, fp, lifespan_process.unwind, lifespan_process.depth);
   if (UNLIKELY(!count)) return LIFESPAN_STACK_NONE;
   uint32_t oldest = atomic_load_explicit(&lifespan_process.unload_epoch, memory_order_relaxed);
+  if (UNLIKELY(thread->known_since != oldest)) { // another image may lie where one was unloaded
+    memset(thread->known_nodes, 0, sizeof thread->known_nodes);
+    thread->known_since = oldest;
+  }
   for (unsigned i = walk->kept; i < count; i++) {
     uint32_t parent = i ? walk->nodes[i - 1] : ROOT_KEY | walk->end;
     uint32_t id = intern(thread, parent, walk->pcs[i], walk->epoch, oldest);
