@@ -1,0 +1,111 @@
+"""Costs that do not depend on the machine's load, each within limits in both directions: what got dearer is a defect, and what
+got cheaper moves its limits. Called by Tools/bench/cost.
+
+Instructions: callgrind's, as the difference between two runs of different length, so that starts do not count. The reader's
+allocations are what `lifespan record` sees of a `lifespan stats`.
+"""
+
+import json, os, re, resource, shutil, subprocess, sys, tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+LIFESPAN = os.path.join(ROOT, ".build/release/lifespan")
+FEW, MANY = 20_000, 60_000
+
+# Figure: least, most.
+LIMITS = {
+    "instructions of an object's birth and death, all blocks recorded": (700, 860),
+    "instructions of the same, --swift-only": (680, 840),
+    "instructions of the same, --unwind none": (450, 600),
+    "instructions of the start, in millions": (1, 9),
+    "bytes of an event, one thread": (0.02, 0.12),
+    "allocations of the reader for a million events": (0, 3_000),
+    "MB of the reader for four million events more": (-4, 4),
+}
+
+
+def run(words, env=None):
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **(env or {})})
+    if done.returncode:
+        sys.exit(f"cost: {' '.join(words)} ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+    return done.stderr
+
+
+class Cost:
+    def __init__(self, folder):
+        self.folder = folder
+        self.program = os.path.join(folder, "alloc")
+        run(["swiftc", "-O", "-parse-as-library", f"{HERE}/programs/alloc.swift", "-o", self.program])
+        # valgrind reads no DWARF 5 of this kind, and needs none.
+        self.preload = os.path.join(folder, "liblifespan_preload.so")
+        shutil.copy(os.path.join(ROOT, ".build/release/liblifespan_preload.so"), self.preload)
+        run(["strip", "--strip-debug", self.preload])
+
+    def instructions(self, pairs, options):
+        """Of the whole run; `options` None: not recorded."""
+        valgrind = ["valgrind", "--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null", self.program, "24", str(pairs)]
+        words = valgrind
+        if options is not None:
+            words = [LIFESPAN, "record", "--force", "-o", f"{self.folder}/v.lifespan", *options, "--", *valgrind]
+        said = run(words, {"LIFESPAN_PRELOAD": self.preload})
+        if options is not None:
+            stats = json.loads(self.ask("stats", "--lifespan", "all", f"{self.folder}/v.lifespan", "--json"))
+            nodes = sum(row["total_count"] for row in stats["rows"] if row["type"] == "alloc.Node")
+            if stats["capture"] != "complete" or nodes < pairs:
+                sys.exit(f"cost: capture {stats['capture']} of {nodes} objects, {pairs} were made: {stats.get('notes')}")
+        return int(re.search(r"Collected : (\d+)", said)[1])
+
+    def ask(self, *words):
+        return subprocess.run([LIFESPAN, *words], capture_output=True, text=True, check=True).stdout
+
+    def trace(self, name, pairs):
+        path = f"{self.folder}/{name}.lifespan"
+        run([LIFESPAN, "record", "--force", "-o", path, "--", self.program, "24", str(pairs)])
+        events = json.loads(self.ask("stats", path, "--json"))["events"]["recorded"]
+        return path, events
+
+    def peak(self, path):
+        """Largest resident size of reading it, in MB."""
+        code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        said = subprocess.run([sys.executable, "-c", code, LIFESPAN, "stats", path], capture_output=True, text=True, check=True)
+        return int(said.stdout) / 1024
+
+    def reader_allocations(self, path):
+        own = f"{self.folder}/reader.lifespan"
+        run([LIFESPAN, "record", "--force", "-o", own, "--", LIFESPAN, "stats", path])
+        return json.loads(self.ask("stats", "--lifespan", "all", own, "--json"))["totals"]["all"]["total_count"]
+
+    def figures(self):
+        plain = [self.instructions(pairs, None) for pairs in (FEW, MANY)]
+        each = (plain[1] - plain[0]) / (MANY - FEW)
+        names = list(LIMITS)
+        start = None
+        for name, options in zip(names, [[], ["--swift-only"], ["--unwind", "none"]]):
+            recorded = [self.instructions(pairs, options) for pairs in (FEW, MANY)]
+            more = (recorded[1] - recorded[0]) / (MANY - FEW) - each
+            yield name, more
+            start = start or (recorded[0] - plain[0] - FEW * more) / 1e6
+        yield names[3], start
+        (short, few), (long, many) = self.trace("short", 100_000), self.trace("long", 2_100_000)
+        yield names[4], os.path.getsize(long) / many
+        yield names[5], (self.reader_allocations(long) - self.reader_allocations(short)) / (many - few) * 1e6
+        yield names[6], self.peak(long) - self.peak(short)
+
+
+def main():
+    show = "--show" in sys.argv[1:]
+    folder = tempfile.mkdtemp(prefix="cost-")
+    bad = 0
+    try:
+        for name, value in Cost(folder).figures():
+            least, most = LIMITS[name]
+            word = "" if least <= value <= most else f"  OUTSIDE {least} to {most}"
+            bad += bool(word)
+            print(f"{name}: {value:,.2f}{'' if show else word}", flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if bad and not show else 0)
+
+
+main()
