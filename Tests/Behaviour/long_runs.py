@@ -140,6 +140,64 @@ def too_small(bench):
         expect("did not fit into the trace any more (--max-size)" in text, f"{report} does not say so: {text[:200]!r}")
 
 
+@behaviour("--keep living and --max-size hold for every process of a tree, each in its own trace")
+def trees(bench):
+    churn = bench.program("churn.swift")
+    command = ["sh", "-c", '"$0" 9000 2000 & "$0" 9000 500; wait', churn]
+    plain = bench.run(command)
+    truths = sorted(line for line in plain.out.splitlines() if line.startswith("TRUTH "))
+    bench.recorder_only()
+    for options in (["--keep", "living"], ["--max-size", "1M"]):
+        words, _ = bench.record_words(command, ["--children", *options])
+        pattern = bench.path(f"{options[0][2:]}.%p.lifespan")
+        words[words.index("-o") + 1] = pattern
+        result = bench.run(words)
+        told = sorted(line for line in result.out.splitlines() if line.startswith("TRUTH "))
+        expect(told == truths, f"{options}: stdout differs: {told}")
+        recordings = [Recording(bench, trace, result, []) for trace in glob.glob(pattern.replace("%p", "*"))]
+        recordings = [one for one in recordings if one.row("Program.Kept")["total_count"]]
+        expect(len(recordings) == 2, f"{options}: {len(recordings)} traces of the program")
+        for truth in map(lambda line: json.loads(line[6:]), told):
+            living = truth["types"]["Program.Kept"]["living"]
+            one = next((r for r in recordings if r.row("Program.Kept")["persistent_count"] == living), None)
+            expect(one, f"{options}: no trace has {living} living")
+            one.is_complete().tells(truth)
+            expect(one.stats()["discarded"]["by"] in ("--keep living", "--max-size"), f"{one.stats()['discarded']}")
+            expect(options[0] == "--keep" or os.path.getsize(one.trace) <= 1 << 20, f"{os.path.getsize(one.trace)} bytes")
+        nothing_beside(bench)
+
+
+@behaviour("--keep living and --max-size with --rings: exact, and readable when program and command are killed at once")
+def with_rings(bench):
+    command = [bench.program("churn.swift"), "20000", "2000"]
+    plain = bench.run(command).truth()
+    bench.recorder_only()
+    for number, options in enumerate((["--keep", "living"], ["--max-size", "1M"])):
+        options = [*options, "--rings", bench.path(f"r{number}.rings")]
+        words, trace = bench.record_words(command, options)
+        result = bench.run(words)
+        expect(result.truth() == plain, "the program's own truth differs")
+        Recording(bench, trace, result, []).is_complete().tells()
+        words, trace = bench.record_words(command, ["--force", *options])
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.env, cwd=bench.folder, start_new_session=True)
+        inodes, deadline = set(), time.time() + 60
+        while len(inodes) < 3 and time.time() < deadline and process.poll() is None:
+            try:
+                inodes.add(os.stat(trace).st_ino)
+            except FileNotFoundError:
+                pass
+            time.sleep(0.001)
+        expect(len(inodes) >= 3, f"the trace was made anew {len(inodes)} times")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        cut = Recording(bench, trace, result, [])
+        row = cut.row("Program.Kept")
+        # At any moment all but the first rounds' hundreds live as the program keeps them: what is replaced dies in the same step.
+        expect(0 < row["persistent_count"] <= 2002, f"{options}: {row}")
+        expect(row["total_count"] > row["persistent_count"], f"{options}: nothing died: {row}")
+        expect(len(cut.ask("objects", "--type", "Program.Kept", "--limit", "100000")["objects"]) == row["persistent_count"], "objects and stats differ")
+
+
 @behaviour("a command that is killed while the trace is made anew leaves a readable one")
 def killed(bench):
     program = bench.program("churn.swift")
