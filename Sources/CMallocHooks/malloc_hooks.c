@@ -173,8 +173,13 @@ static bool is_a_jump_to_ours(void *function) {
   return dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
 }
 
-void *lifespan_preload_foreign_free(void) {
-  void *used = dlsym(RTLD_DEFAULT, "free");
-  if (used && used != (void *)free_hook && !is_a_jump_to_ours(used)) return used;
-  return lifespan_executable_free();
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+static bool is_ours(const void *function) { return (const char *)function >= __ehdr_start && (const char *)function < _end; }
+
+void *lifespan_preload_foreign(const char *name) {
+  void *used = dlsym(RTLD_DEFAULT, name);
+  if (used && !is_ours(used) && !is_a_jump_to_ours(used)) return used;
+  return lifespan_executable_function(name);
 }
+void *lifespan_preload_foreign_free(void) { return lifespan_preload_foreign("free"); }

@@ -43,6 +43,7 @@ static uint64_t address_space(void) {
 static void start(struct lifespan_map *map) {
   lifespan_preload_name_with(lifespan_executable_malloc());
   lifespan_recorder_foreign_free(lifespan_preload_foreign_free());
+  lifespan_preload_linked_allocator();
   enum lifespan_start_status status = lifespan_recorder_start(map, NULL, NULL);
   if (status != LIFESPAN_START_OK) { // said by the command, in its closing line
     if (!map->capture_reason[0]) snprintf(map->capture_reason, sizeof map->capture_reason, "the recorder did not start (status %d)", (int)status);

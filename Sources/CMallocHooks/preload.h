@@ -64,6 +64,10 @@ void lifespan_preload_name_with(void *function);
 
 // The recorder has taken so much of the address space: limits that the program sets are meant without it (limit_hooks.c).
 void lifespan_preload_takes(uint64_t bytes);
+// linked_hooks.c: finds the executable's own allocator and gives it to the recorder. Before lifespan_recorder_start.
+void lifespan_preload_linked_allocator(void);
+// A function as the program calls it where that is its own, NULL: it is ours, or there is none.
+void *lifespan_preload_foreign(const char *name);
 
 // From now on threads are seen from their creation to their end. Once, when recording has begun.
 void lifespan_preload_threads_start(void);

@@ -217,6 +217,8 @@ bool lifespan_hooks_start(bool one_thread);
 void lifespan_hooks_test(void); // after that: an object of our own must be seen, else the next way is tried
 bool lifespan_hooks_fall_back(void); // to pointer mode, which is partial; false: not possible here
 bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_pointer.c); false: not this runtime, nothing set
+// Detours the executable's own allocator. False: not enough of it for its blocks to be told.
+bool lifespan_linked_allocator_start(void);
 // The capture is partial, with the reason "what: why". The first reason stands.
 void lifespan_say_partial(const char *what, const char *why);
 

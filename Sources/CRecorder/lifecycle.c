@@ -163,7 +163,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
     return LIFESPAN_START_NO_MEMORY;
   }
   atomic_store(&map->capture, LIFESPAN_CAPTURE_COMPLETE);
-  if (lifespan_process.blocks && lifespan_process.free_elsewhere) {
+  if (lifespan_process.blocks && lifespan_process.free_elsewhere && !lifespan_linked_allocator_start()) {
     lifespan_process.blocks = map->options.malloc_blocks = 0;
     lifespan_say_partial("", "the executable brings an allocator of its own: of its memory only Swift objects are seen");
   }

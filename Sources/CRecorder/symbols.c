@@ -72,16 +72,24 @@ static const ElfW(Shdr) *sections_of(const struct file *file, size_t *count, con
 }
 
 // An allocator inside a static executable: its names are hidden there, so that shared libraries go on with the C library's.
-static void *own_malloc, *own_free;
+#define OWN(name) {#name, NULL},
+static struct {
+  const char *name;
+  void *address;
+} own[] = {LIFESPAN_ALLOCATOR_FUNCTIONS(OWN)};
+#define OWN_COUNT (sizeof own / sizeof *own)
 
 static void note_allocator(const char *name, void *address, unsigned type) {
-  if (type != STT_FUNC) return;
-  if (!strcmp(name, "malloc")) own_malloc = address;
-  if (!strcmp(name, "free")) own_free = address;
+  if (type != STT_FUNC || !strchr("mfcrpav_", *name)) return;
+  for (size_t i = 0; i < OWN_COUNT; i++)
+    if (!strcmp(name, own[i].name)) own[i].address = address;
 }
 
-void *lifespan_executable_malloc(void) { return own_malloc; }
-void *lifespan_executable_free(void) { return own_free; }
+void *lifespan_executable_function(const char *name) {
+  for (size_t i = 0; i < OWN_COUNT; i++)
+    if (!strcmp(name, own[i].name)) return own[i].address;
+  return NULL;
+}
 
 static void scan_symbols(const struct file *file, const ElfW(Shdr) *table, const ElfW(Shdr) *strings, uintptr_t bias, bool allocator) {
   if (table->sh_offset + table->sh_size > file->size || strings->sh_offset + strings->sh_size > file->size) return;
@@ -159,11 +167,11 @@ void *lifespan_symbol(const char *name) {
 
 int lifespan_recorder_runtime(char *reason, size_t room) {
   if (room) reason[0] = 0;
-  if (lifespan_symbol("swift_allocObject")) return 1;
-  if (!looked) {
+  if (!looked) { // also for an allocator of the executable's
     looked = true;
     finding = look_into_executable();
   }
+  if (lifespan_symbol("swift_allocObject")) return 1;
   switch (finding) {
   case FOUND_SYMBOLS: return 1;
   case FOUND_STRIPPED_SWIFT:

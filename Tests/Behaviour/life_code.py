@@ -55,8 +55,8 @@ def other_libraries(bench):
         bench.same([bench.program("life/threads.c"), "end-well"]).is_complete().tells()
         del bench.env["LD_PRELOAD"]
     for words in ([library("libjemalloc.a"), "-lm"], [library("libtcmalloc_minimal.a"), "-lstdc++", "-lm"]):
-        objects_alone(bench.same([bench.program("life/threads.c", *words), "end-well"]))
-        objects_alone(bench.same([bench.program("life/throws.cpp", *words), "catches"]))
+        bench.same([bench.program("life/threads.c", *words), "end-well"]).is_complete().tells()
+        bench.same([bench.program("life/throws.cpp", *words), "catches"]).is_complete().tells()
     words = ["-Xclang-linker", "-no-pie", "-Xlinker", "-u", "-Xlinker", "unw_backtrace"]  # exceptions through it end it plain, too
     words += [library("libunwind.a"), library("libunwind-x86_64.a"), "-llzma"]
     bench.same([bench.program("life/threads.c", *words), "end-well"]).is_complete().tells()

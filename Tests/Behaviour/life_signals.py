@@ -9,8 +9,6 @@ def signals(bench, *words, losing=False, **options):
     recording = bench.same([bench.program("life/signals.c", "heap.c"), *words], **options)
     if losing:
         recording.losing()
-    if recording.trace:  # of its own allocator's memory only Swift objects are seen
-        expect(recording.stats()["capture"] == "partial", f"capture is {recording.stats()['capture']}")
     return recording
 
 
@@ -70,7 +68,8 @@ def masks(bench):
 def async_storm(bench):
     for flags in (["-O"], ["-O", "-Xfrontend", "-swift-async-frame-pointer=always"], ["-Onone"]):
         program = bench.program("life/async_storm.swift", "storm.c", "heap.c", *flags)
-        for options in ([], ["--check-unwind", "1"]):
+        # With each block of malloc compared, too, a handler may last longer than the time to the next signal.
+        for options in ([], ["--swift-only", "--check-unwind", "1"]):
             # The reference is slow: a fourth signal may come within the third one's hook, and is counted.
             recording = bench.same([program, "50"], options=options, steady=False).losing()
             recording.has("Program.Thing", 6340, 0)

@@ -92,9 +92,28 @@ void lifespan_thread_ended(void);
 // A thread (a pthread_t) has a new name. Zero terminated.
 void lifespan_thread_renamed(uintptr_t self, const char *name);
 
-// malloc and free of an allocator that is linked into a static executable, NULL: none. After lifespan_recorder_runtime.
-void *lifespan_executable_malloc(void);
-void *lifespan_executable_free(void);
+// ---- An allocator inside the executable (linked_allocator.c, symbols.c) ----
+// Its functions, each with the letters that say what the hook of CMallocHooks/linked_hooks.c does.
+#define LIFESPAN_ALLOCATOR_FUNCTIONS(X)                                                                                                        \
+  X(malloc) X(free) X(calloc) X(realloc) X(reallocarray) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(pvalloc)                    \
+  X(_Znwm) X(_Znam) X(_ZnwmRKSt9nothrow_t) X(_ZnamRKSt9nothrow_t) X(_ZnwmSt11align_val_t) X(_ZnamSt11align_val_t)                               \
+  X(_ZnwmSt11align_val_tRKSt9nothrow_t) X(_ZnamSt11align_val_tRKSt9nothrow_t) X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm) X(_ZdaPvm)                         \
+  X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t) X(_ZdlPvSt11align_val_t) X(_ZdaPvSt11align_val_t) X(_ZdlPvmSt11align_val_t)                   \
+  X(_ZdaPvmSt11align_val_t) X(_ZdlPvSt11align_val_tRKSt9nothrow_t) X(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+
+// One of them in the symbol table of the executable's file, NULL: not there. After lifespan_recorder_runtime.
+void *lifespan_executable_function(const char *name);
+static inline void *lifespan_executable_malloc(void) { return lifespan_executable_function("malloc"); }
+static inline void *lifespan_executable_free(void) { return lifespan_executable_function("free"); }
+
+struct lifespan_linked_function {
+  const char *name;
+  void *hook;
+  void **original; // receives what the hook calls
+  void *entry;     // NULL: the executable has none
+};
+// Given before lifespan_recorder_start, which detours them where the program's free() is its own and blocks are recorded.
+void lifespan_recorder_linked_allocator(const struct lifespan_linked_function *functions, unsigned count);
 
 // Whether the runtime names a type on this thread just now, on our behalf.
 bool lifespan_recorder_is_naming(void);
