@@ -273,6 +273,7 @@ void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record)
   case LIFESPAN_R_MOVE_FAILED: return apply_moving(d, record);
   case LIFESPAN_R_MAPPED: return drain_mapped(d, record);
   case LIFESPAN_R_UNMAPPED: return drain_unmapped(d, record);
+  case LIFESPAN_R_MISUSE: return drain_misuse(d, record);
   case LIFESPAN_R_TASK: return drain_task(d, record);
   case LIFESPAN_R_FORK: return drain_fork_seen(d, record->value);
   case LIFESPAN_R_RECORDING: return drain_recording(d, record->stamp, record->value);

@@ -25,7 +25,7 @@
 #define DRAIN_NAMES_LIMIT (256u << 20)
 #define DRAIN_KEPT_LIMIT (16u << 20)
 #define DRAIN_WAITING 64u
-#define DRAIN_RECENT 256u
+#define DRAIN_RECENT 4096u
 #define DRAIN_TASKS_TOLD 4096u
 
 // ---- The living table -----------------------------------------------------------------------------------------------
@@ -377,6 +377,7 @@ bool drain_waiting_takes(struct lifespan_drain *d, const struct drain_record *re
 void drain_waiting_expire(struct lifespan_drain *d, uint64_t stamp);
 void drain_waiting_end_round(struct lifespan_drain *d);
 void drain_waiting_born(struct lifespan_drain *d, const struct drain_object *object);
+void drain_misuse(struct lifespan_drain *d, const struct drain_record *record);
 void drain_remember(struct lifespan_drain *d, const struct drain_object *object, uint64_t end);
 struct drain_recent *drain_recall(struct lifespan_drain *d, uint64_t address);
 

@@ -111,7 +111,7 @@ static unsigned events_other(struct drain_encoder *e, const struct drain_event *
     events_put(e, DRAIN_STACKS, drain_zigzag((int64_t)event->stack - (int64_t)e->last_stack));
     e->last_stack = event->stack;
   }
-  if (event->kind == LIFESPAN_EVENT_RETAIN || event->kind == LIFESPAN_EVENT_RELEASE) {
+  if (event->kind == LIFESPAN_EVENT_RETAIN || event->kind == LIFESPAN_EVENT_RELEASE || event->kind == LIFESPAN_EVENT_MISUSE) {
     if (event->flavour || event->amount != 1 || event->count_before >= 0) {
       bits |= LIFESPAN_EVENT_HAS_AMOUNT;
       events_put(e, DRAIN_AMOUNTS, event->flavour);

@@ -11,9 +11,9 @@
 #include "drain.h"
 
 static struct drain_recent *repair_recent(struct lifespan_drain *d, uint64_t address) {
-  return &d->recent[(address * 0x9e3779b97f4a7c15ull) >> 56];
+  return &d->recent[(address * 0x9e3779b97f4a7c15ull) >> 52];
 }
-_Static_assert(DRAIN_RECENT == 256, "one byte of hash");
+_Static_assert(DRAIN_RECENT == 4096, "twelve bits of hash");
 
 void drain_remember(struct lifespan_drain *d, const struct drain_object *object, uint64_t end) {
   uint64_t address = object->key & LIFESPAN_VALUE_MASK;
@@ -50,6 +50,38 @@ static void repair_attach_dead(struct lifespan_drain *d, const struct drain_reco
                               .died = dead->died};
   if (still && still->serial == dead->serial) event.ordinal = still->events++;
   drain_refcount(d, record, &event);
+}
+
+// A reference to an object whose deinit has ended: it belongs to what lived at the address last, as far as that is still known.
+void drain_misuse(struct lifespan_drain *d, const struct drain_record *record) {
+  d->counts.misuses++;
+  const struct drain_recent *dead = drain_recall(d, record->value);
+  struct drain_event event = {.stamp = record->stamp, .address = record->value, .task = record->task, .thread = record->thread};
+  struct drain_object *object = drain_living_find(&d->living, record->value);
+  if (object && record->stamp >= object->stamp) {
+    if (object->pictured != d->picture_bit) drain_next_picture(d, object);
+    event.serial = object->serial;
+    event.site = object->site;
+    event.size = object->size;
+    event.generation = object->generation;
+    event.ordinal = object->events++;
+  } else if (dead) {
+    event.serial = dead->serial;
+    event.site = dead->site;
+    event.size = drain_sites(d)[dead->site].size;
+    event.generation = drain_generation_of(d, dead->birth);
+    event.ordinal = drain_recall(d, record->value)->events++;
+    event.died = dead->died;
+  } else {
+    return;
+  }
+  event.class = drain_sites(d)[event.site].class;
+  event.kind = LIFESPAN_EVENT_MISUSE;
+  event.flavour = (uint8_t)(record->xa >> 32);
+  event.stack = (uint32_t)record->xa;
+  event.amount = 0;
+  event.count_before = (int64_t)(record->xb & UINT32_MAX);
+  drain_emit(d, &event);
 }
 
 static void repair_attach_living(struct lifespan_drain *d, const struct drain_record *record, uint64_t key) {

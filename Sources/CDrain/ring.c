@@ -96,6 +96,7 @@ static bool ring_kind_fits(unsigned kind, unsigned cells) {
   case LIFESPAN_R_BIRTH:
   case LIFESPAN_R_RETAIN:
   case LIFESPAN_R_RELEASE:
+  case LIFESPAN_R_MISUSE:
   case LIFESPAN_R_TASK:
   case LIFESPAN_R_NODE: return cells == 2;
   case LIFESPAN_R_DEATH:

@@ -117,6 +117,7 @@ void drain_end_rows(struct lifespan_drain *d, struct drain_encoder *e, bool clea
   rows_end(e, "swapped", c->swapped);
   rows_end(e, "retyped", c->retyped);
   rows_end(e, "unattached", c->unattached);
+  rows_end(e, "misuses", c->misuses);
   rows_end(e, "damaged", c->damaged);
   rows_end(e, "clean", clean);
   rows_end(e, "end", (d->resumes ? d->newest : drain_now(d->clock)) - d->start);

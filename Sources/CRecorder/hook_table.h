@@ -24,6 +24,7 @@ enum lifespan_hook_group {
   X(release_n, swift_release_n, LIFESPAN_HOOK_REFCOUNT, 1)                                                 \
   X(tryRetain, swift_tryRetain, LIFESPAN_HOOK_REFCOUNT, 0)                                                 \
   X(setDeallocating, swift_setDeallocating, LIFESPAN_HOOK_REFCOUNT, 1)                                     \
+  X(deallocClassInstance, swift_deallocClassInstance, LIFESPAN_HOOK_REFCOUNT, 0)                           \
   X(weakLoadStrong, swift_weakLoadStrong, LIFESPAN_HOOK_REFCOUNT, 1)                                       \
   X(weakTakeStrong, swift_weakTakeStrong, LIFESPAN_HOOK_REFCOUNT, 0)                                       \
   X(unownedRetainStrong, swift_unownedRetainStrong, LIFESPAN_HOOK_REFCOUNT, 1)                             \

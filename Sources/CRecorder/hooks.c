@@ -66,6 +66,7 @@ bool lifespan_hooks_start(bool one_thread) {
   struct hook *of[COUNT + EXTRA] = {0};
   unsigned count = 0;
   bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
+  lifespan_process.keeps_dead = refcounts && lifespan_process.blocks;
   bool linked = lifespan_process.map->door == LIFESPAN_DOOR_LINKED;
   for (unsigned i = 0; i < COUNT; i++) {
     if (!wanted(&hooks[i], refcounts, linked || lifespan_process.free_elsewhere)) continue;

@@ -41,6 +41,13 @@ FRAME_POINTER void lifespan_hook_setDeallocating(void *object) {
   __attribute__((musttail)) return ((void (*)(void *))lifespan_original_setDeallocating)(object);
 }
 
+// Ends a class's deinit: swift_deallocObject comes below it, unless the runtime ends the program because references are left.
+ORIGINAL(deallocClassInstance);
+FRAME_POINTER void lifespan_hook_deallocClassInstance(void *object, size_t size, size_t alignment_mask) {
+  if (lifespan_on()) lifespan_record_deallocating(object, LIFESPAN_CALLER);
+  __attribute__((musttail)) return ((void (*)(void *, size_t, size_t))lifespan_original_deallocClassInstance)(object, size, alignment_mask);
+}
+
 // Loads that may give nothing: the result is what was retained.
 #define LOAD_HOOK(name, flavour)                                                               \
   ORIGINAL(name);                                                                              \
@@ -52,13 +59,24 @@ FRAME_POINTER void lifespan_hook_setDeallocating(void *object) {
 LOAD_HOOK(tryRetain, LIFESPAN_REF_TRY)
 LOAD_HOOK(weakLoadStrong, LIFESPAN_REF_WEAK_LOAD)
 LOAD_HOOK(weakTakeStrong, LIFESPAN_REF_WEAK_LOAD)
-LOAD_HOOK(unownedRetainStrong, LIFESPAN_REF_UNOWNED_LOAD)
-LOAD_HOOK(nonatomic_unownedRetainStrong, LIFESPAN_REF_UNOWNED_LOAD)
+
+// The runtime ends the program when the object is over: that is recorded before.
+#define UNOWNED_HOOK(name)                                                                     \
+  ORIGINAL(name);                                                                              \
+  FRAME_POINTER void *lifespan_hook_##name(void *reference) {                                  \
+    if (lifespan_on()) lifespan_record_unowned(reference, LIFESPAN_CALLER);                    \
+    void *object = ((one)lifespan_original_##name)(reference);                                 \
+    if (lifespan_on() && object) RETAINED(object, 1, LIFESPAN_REF_UNOWNED_LOAD, false);        \
+    return object;                                                                             \
+  }
+UNOWNED_HOOK(unownedRetainStrong)
+UNOWNED_HOOK(nonatomic_unownedRetainStrong)
 
 // These return nothing: the argument is what was retained (the runtime traps when it is dead).
 #define AND_RELEASE_HOOK(name)                                                                 \
   ORIGINAL(name);                                                                              \
   FRAME_POINTER void lifespan_hook_##name(void *object) {                                      \
+    if (lifespan_on()) lifespan_record_unowned(object, LIFESPAN_CALLER);                       \
     ((void (*)(void *))lifespan_original_##name)(object);                                      \
     if (lifespan_on()) RETAINED(object, 1, LIFESPAN_REF_UNOWNED_LOAD, false);                  \
   }

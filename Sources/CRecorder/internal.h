@@ -42,6 +42,7 @@ struct lifespan_process {
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
   uint32_t blocks;       // every block of malloc is recorded, not Swift objects alone
   uint32_t vm;           // regions that the program maps
+  bool keeps_dead;       // addresses of dead objects are told from others: retains are hooked, and every block of malloc is seen
   bool pointer_mode;     // births by the runtime's data pointers, deaths by free() (hooks_pointer.c)
   bool free_elsewhere;   // the program brings an allocator of its own: free() is not ours to interpose
   void *free_entry;      // free() to be detoured, NULL: it is interposed, or only tracked types are recorded
@@ -188,6 +189,7 @@ struct lifespan_type {
   uint32_t id;    // 0: ignored
   uint32_t flags; // LIFESPAN_TYPE_*
 };
+#define LIFESPAN_TYPE_IGNORED (1u << 31) // known, and left out
 bool lifespan_types_start(void);
 // The type of an object at its birth; classified and named at first sight. In hooks, with the guard held.
 struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller);

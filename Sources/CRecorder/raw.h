@@ -48,6 +48,15 @@ static inline void *lifespan_raw_pages(size_t bytes) {
   return (void *)pages;
 }
 
+// Reads memory that may not be there. Gives `bytes`, or -errno: -EFAULT it is not there.
+static inline long lifespan_raw_read(void *into, const void *from, unsigned long bytes) {
+  struct {
+    const void *base;
+    unsigned long length;
+  } own = {into, bytes}, theirs = {from, bytes};
+  return lifespan_raw6(SYS_process_vm_readv, lifespan_raw4(SYS_getpid, 0, 0, 0, 0), (long)&own, 1, (long)&theirs, 1, 0);
+}
+
 struct lifespan_raw_time {
   long seconds, nanoseconds;
 };

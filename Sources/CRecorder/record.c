@@ -6,8 +6,10 @@
 #define _GNU_SOURCE
 #include "record.h"
 
+#include <errno.h>
 #include <malloc.h>
 
+#include "raw.h"
 #include "runtime_layout.h"
 #include "spots.h"
 
@@ -84,7 +86,8 @@ void lifespan_record_death(const void *object, struct lifespan_frame caller) {
   }
   bool kept = memory_is_kept(object);
   write_end(thread, kept ? LIFESPAN_R_DEINIT : LIFESPAN_R_DEATH, object, caller);
-  lifespan_spot_set(object, kept ? LIFESPAN_SPOT_KEPT : LIFESPAN_SPOT_NONE); // its free() below us is no event then
+  // Its free() below us is no event then.
+  lifespan_spot_set(object, kept ? LIFESPAN_SPOT_KEPT : lifespan_process.keeps_dead ? LIFESPAN_SPOT_DEAD : LIFESPAN_SPOT_NONE);
   lifespan_leave(thread);
 }
 
@@ -124,27 +127,79 @@ static void task_seen_early(const void *object) {
   lifespan_record_task_birth(object, lifespan_local.creator);
 }
 
-void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller) {
-  if ((intptr_t)object <= 0) return;
-  object = (const void *)((uintptr_t)object & 0x00fffffffffffff8ull);
-  uint64_t word = swift_refcount_word(object);
-  if ((uint32_t)word == SWIFT_REFCOUNT_IMMORTAL) return;
-  if (UNLIKELY(testing(kind == LIFESPAN_R_RETAIN ? &lifespan_self_test_counts.retains : &lifespan_self_test_counts.releases))) return;
-  if (UNLIKELY(lifespan_local.creator.pc)) task_seen_early(object);
-  struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
-  if (!type.id || !(type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts)) return;
-  if (lifespan_spot(object) != LIFESPAN_SPOT_LIVING) return;
+static void write_misuse(const void *object, enum lifespan_misuse what, uint64_t count, struct lifespan_frame caller) {
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
   uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
   lifespan_task_note(thread);
-  uint64_t before = count_known && !(word & SWIFT_REFCOUNT_SLOW) ? swift_refcount_strong(word) : (1ull << 56) - 1;
   if (lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) {
-    lifespan_ring_put(thread, 0, lifespan_stamp(), lifespan_head_word(kind, 2, (uint64_t)object));
-    lifespan_ring_put(thread, 1, (uint64_t)amount << 32 | stack, (uint64_t)flavour << 56 | before);
+    lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_MISUSE, 2, (uint64_t)object));
+    lifespan_ring_put(thread, 1, (uint64_t)what << 32 | stack, count);
     lifespan_ring_publish(thread, 2);
   }
   lifespan_leave(thread);
+}
+
+// Whether words where an object died are those of one that lives there, unseen: on a task's own stack, which lies in a block that was allocated
+// over it. What an allocator leaves in a freed block does not look like that.
+static bool looks_alive(const void *object) {
+  uint64_t word = swift_refcount_word(object);
+  if (word & SWIFT_REFCOUNT_SLOW) {
+    uint64_t owner = 0;
+    long got = lifespan_raw_read(&owner, (const void *)(uintptr_t)(word << 3), sizeof owner);
+    return got == sizeof owner ? owner == (uint64_t)object : got != -EFAULT;
+  }
+  return word & SWIFT_REFCOUNT_PURE_SWIFT && !(word & SWIFT_REFCOUNT_DEINITING) && swift_refcount_unowned(word) &&
+         swift_refcount_unowned(word) < 0x10000;
+}
+
+// A reference to an object that no longer lives, or never did as far as we know.
+static __attribute__((noinline)) void not_living(unsigned kind, const void *object, enum lifespan_spot spot, struct lifespan_frame caller) {
+  if (spot != LIFESPAN_SPOT_KEPT && (spot != LIFESPAN_SPOT_DEAD || looks_alive(object))) return;
+  write_misuse(object, kind == LIFESPAN_R_RETAIN ? LIFESPAN_MISUSE_RETAIN : LIFESPAN_MISUSE_RELEASE, 0, caller);
+}
+
+static bool is_counted(const void *object) {
+  struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
+  return type.id && (type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts);
+}
+
+void lifespan_record_unowned(const void *object, struct lifespan_frame caller) {
+  if ((intptr_t)object <= 0 || lifespan_spot(object) != LIFESPAN_SPOT_KEPT || !is_counted(object)) return;
+  write_misuse(object, LIFESPAN_MISUSE_UNOWNED, 0, caller);
+}
+
+void lifespan_record_deallocating(const void *object, struct lifespan_frame caller) {
+  if (lifespan_spot(object) != LIFESPAN_SPOT_LIVING || !is_counted(object)) return;
+  uint64_t bits = swift_refcount_bits(object);
+  if (LIKELY(!swift_refcount_extra(bits)) || !(bits & SWIFT_REFCOUNT_DEINITING) || (uint32_t)bits == SWIFT_REFCOUNT_IMMORTAL) return;
+  write_misuse(object, LIFESPAN_MISUSE_ESCAPED, swift_refcount_extra(bits), caller);
+}
+
+void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller) {
+  if ((intptr_t)object <= 0) return;
+  object = (const void *)((uintptr_t)object & 0x00fffffffffffff8ull);
+  if ((uint32_t)swift_refcount_word(object) == SWIFT_REFCOUNT_IMMORTAL) return;
+  if (UNLIKELY(testing(kind == LIFESPAN_R_RETAIN ? &lifespan_self_test_counts.retains : &lifespan_self_test_counts.releases))) return;
+  if (UNLIKELY(lifespan_local.creator.pc)) task_seen_early(object);
+  struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
+  if (type.id ? !(type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts) : type.flags & LIFESPAN_TYPE_IGNORED) return;
+  enum lifespan_spot spot = lifespan_spot(object);
+  if (UNLIKELY(spot != LIFESPAN_SPOT_LIVING)) return not_living(kind, object, spot, caller);
+  if (UNLIKELY(!type.id)) return;
+  struct lifespan_thread *thread = lifespan_enter();
+  if (!thread) return;
+  uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
+  lifespan_task_note(thread);
+  uint64_t bits = swift_refcount_bits(object), before = count_known ? swift_refcount_strong(bits) : (1ull << 56) - 1;
+  bool deiniting = bits & SWIFT_REFCOUNT_DEINITING, below = deiniting && count_known && kind == LIFESPAN_R_RELEASE && amount > before;
+  if (lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) {
+    lifespan_ring_put(thread, 0, lifespan_stamp(), lifespan_head_word(kind, 2, (uint64_t)object));
+    lifespan_ring_put(thread, 1, (uint64_t)amount << 32 | stack, (uint64_t)(flavour | (deiniting ? LIFESPAN_REF_DEINITING : 0)) << 56 | before);
+    lifespan_ring_publish(thread, 2);
+  }
+  lifespan_leave(thread);
+  if (UNLIKELY(below)) write_misuse(object, LIFESPAN_MISUSE_BELOW_ZERO, before, caller);
 }
 
 // ---- Tokens -------------------------------------------------------------------------------------------------------------

@@ -16,6 +16,10 @@ void lifespan_record_task_birth(const void *task, struct lifespan_frame caller);
 void lifespan_record_task_death(const void *task, struct lifespan_frame caller);
 // `count_known`: the count word is still as before the event.
 void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller);
+// Before an unowned reference is read: whether the object's deinit has ended already.
+void lifespan_record_unowned(const void *object, struct lifespan_frame caller);
+// Before an object's memory goes: whether references to it are left.
+void lifespan_record_deallocating(const void *object, struct lifespan_frame caller);
 
 // The pieces that events are made of (record.c), for record_block.c. Inside, with the guard held.
 // A birth, with a stack or that of `caller`. The address is marked as `spot` (enum lifespan_spot) when it is written.

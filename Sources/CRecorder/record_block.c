@@ -104,6 +104,7 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
     if (early_open()) early_born(block, size);
     return;
   }
+  if (UNLIKELY(lifespan_process.keeps_dead) && block && lifespan_spot(block) == LIFESPAN_SPOT_DEAD) lifespan_spot_set(block, LIFESPAN_SPOT_NONE);
   if (!block || !lifespan_process.blocks) return;
   uintptr_t quiet = lifespan_quiet;
   if (UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return note_depth(quiet, caller.sp);
@@ -128,7 +129,7 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
 }
 
 void lifespan_record_block_unless_known(const void *block, size_t size, struct lifespan_frame caller) {
-  bool known = lifespan_on() ? lifespan_spot(block) != LIFESPAN_SPOT_NONE : early_find(block) != NULL;
+  bool known = lifespan_on() ? (lifespan_spot(block) & ~LIFESPAN_SPOT_DEAD) != LIFESPAN_SPOT_NONE : early_find(block) != NULL;
   if (!known) lifespan_record_block(block, size, caller);
 }
 
@@ -170,7 +171,7 @@ void lifespan_record_free(const void *address) {
     return;
   }
   enum lifespan_spot spot = lifespan_spot(address);
-  if (spot == LIFESPAN_SPOT_NONE || UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return;
+  if (spot == LIFESPAN_SPOT_NONE || spot == LIFESPAN_SPOT_DEAD || UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return;
   bool naming;
   struct lifespan_thread *thread = enter_naming_too(&naming);
   if (!thread) return;
@@ -213,6 +214,7 @@ static void write_moved(struct lifespan_thread *thread, const void *from, const 
 void lifespan_record_moved(uint32_t recorded, const void *from, const void *to, size_t size, struct lifespan_frame caller) {
   if (recorded == LIFESPAN_SPOT_NONE) {
     if (!lifespan_on() && early_open()) early_moved(from, to, size);
+    if (UNLIKELY(lifespan_process.keeps_dead) && to && lifespan_spot(to) == LIFESPAN_SPOT_DEAD) lifespan_spot_set(to, LIFESPAN_SPOT_NONE);
     return;
   }
   bool naming;

@@ -11,8 +11,15 @@
 #define SWIFT_REFCOUNT_PURE_SWIFT 1ull        // no Objective-C deallocation: set in every object of this platform
 #define SWIFT_REFCOUNT_IMMORTAL 0xffffffffu   // low half of the word of a static object
 static inline uint64_t swift_refcount_word(const void *object) { return ((const uint64_t *)object)[1]; }
+#define SWIFT_REFCOUNT_DEINITING (1ull << 32)
+static inline uint64_t swift_refcount_extra(uint64_t word) { return word >> 33 & 0x3fffffff; } // strong references beside the first
 static inline uint64_t swift_refcount_unowned(uint64_t word) { return word >> 1 & 0x7fffffff; }
-static inline uint64_t swift_refcount_strong(uint64_t word) { return (word >> 33 & 0x3fffffff) + 1; }
+static inline uint64_t swift_refcount_strong(uint64_t word) { return swift_refcount_extra(word) + (word & SWIFT_REFCOUNT_DEINITING ? 0 : 1); }
+// The word of an object that lives, in its header or its side table.
+static inline uint64_t swift_refcount_bits(const void *object) {
+  uint64_t word = swift_refcount_word(object);
+  return word & SWIFT_REFCOUNT_SLOW ? *(const uint64_t *)((word << 3) + 16) : word;
+}
 
 // Metadata kinds (word 0). Classes: 0, or an isa pointer above the last enumerated kind.
 #define SWIFT_KIND_LAST_ENUMERATED 0x7ffu

@@ -17,6 +17,7 @@ enum lifespan_spot {
   LIFESPAN_SPOT_LIVING = 1,
   LIFESPAN_SPOT_KEPT = 2, // its deinit has ended, unowned references keep the memory
   LIFESPAN_SPOT_BLOCK = 3, // a block of malloc that is no Swift object, as far as is known
+  LIFESPAN_SPOT_DEAD = 4,  // a counted object died here, and nothing was allocated here since (lifespan_process.keeps_dead)
 };
 
 #define LIFESPAN_SPOT_LEAVES (1u << 17) // 128 TiB of address space

@@ -132,8 +132,8 @@ static void insert(uint64_t key, uint64_t value) {
 
 static inline struct lifespan_type unpack(uint64_t value) {
   struct lifespan_type type = {(uint32_t)value, 0};
-  if (value & IGNORED) type.id = 0;
   if (value & TRACKED) type.flags = LIFESPAN_TYPE_TRACKED;
+  if (value & IGNORED) type = (struct lifespan_type){0, LIFESPAN_TYPE_IGNORED};
   return type;
 }
 

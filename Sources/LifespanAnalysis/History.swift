@@ -25,6 +25,8 @@ public struct History: Sendable, Codable, Equatable {
     case moved
     /// Its address was used again without a death.
     case endNotSeen
+    /// Referred to after its deinit had ended, or left behind by it.
+    case misuse
   }
 
   /// How a retain or release came about.
@@ -43,14 +45,36 @@ public struct History: Sendable, Codable, Equatable {
     case other
   }
 
+  /// What was done to an object whose deinit had begun or ended.
+  public enum Misuse: String, Sendable, Codable, Hashable {
+    /// Retained after its deinit.
+    case retained
+    /// Released after its deinit.
+    case released
+    /// An unowned reference to it was read after its deinit.
+    case unownedRead
+    /// Its deinit ended while strong references to it were left.
+    case escaped
+    /// Released in its deinit more often than retained there.
+    case releasedBelowZero
+    /// One that this version does not know.
+    case other
+  }
+
   /// One event.
   public struct Event: Sendable, Codable, Hashable {
-    /// Its number in the object's life, from 1.
+    /// Its number in the object's life, from 1. The beginning of a deinit has that of the release that it came with.
     public var number: Int
     /// What happened.
     public var kind: Kind
     /// Retain and release: how.
     public var flavour: Flavour?
+    /// Misuses: what was done.
+    public var misuse: Misuse?
+    /// Misuses: strong references that were left.
+    public var left: Int?
+    /// Retains and releases: the object's deinit had begun.
+    public var isInDeinit: Bool
     /// What it changes in the strong count: +1 for a birth, +n, −n; 0 where it changes nothing.
     public var change: Int
     /// The strong count after it; nil where it is not known.
@@ -70,12 +94,16 @@ public struct History: Sendable, Codable, Equatable {
 
     /// Memberwise.
     public init(
-      number: Int, kind: Kind, flavour: Flavour? = nil, change: Int, countAfter: Int?, time: TraceTime,
+      number: Int, kind: Kind, flavour: Flavour? = nil, misuse: Misuse? = nil, left: Int? = nil,
+      isInDeinit: Bool = false, change: Int, countAfter: Int?, time: TraceTime,
       thread: ThreadID, task: TaskID? = nil, stack: StackID, address: ObjectAddress? = nil, size: ByteCount? = nil
     ) {
       self.number = number
       self.kind = kind
       self.flavour = flavour
+      self.misuse = misuse
+      self.left = left
+      self.isInDeinit = isInDeinit
       self.change = change
       self.countAfter = countAfter
       self.time = time

@@ -55,11 +55,14 @@ public struct EventKind: TraceIdentifier {
   public static let moved = EventKind(9)
   /// Its address was used again without a death.
   public static let endNotSeen = EventKind(10)
+  /// It was referred to after its deinit; the amount's flavour says how.
+  public static let misuse = EventKind(11)
 }
 
 /// How much a retain or release changes.
 public struct EventAmount: Sendable, Codable, Hashable, BitwiseCopyable {
-  /// 0 strong, 1 weak load, 2 unowned load, 3 try, 4 devirtualised.
+  /// 0 strong, 1 weak load, 2 unowned load, 3 try, 4 devirtualised; 128 more: in the object's deinit. Misuses: 1 retained, 2 released, 3 unowned
+  /// reference read, each after its deinit; 4 escaped from it; 5 released in it more often than retained.
   public var flavour: UInt8
   /// By how much.
   public var amount: UInt32

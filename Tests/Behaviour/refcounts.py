@@ -82,6 +82,94 @@ def forged(bench):
     expect(text.status == 1 and said, f"{text.status}: {text.out}")
 
 
+# ---- What a history tells ---------------------------------------------------------------------------------------------------
+
+
+def recorded(bench, program, word, **options):
+    return bench.same([program, word], options=["--events", "refcounts"], **options)
+
+
+def life(recording, kind, *words):
+    """The last object of a type, and its history."""
+    objects = recording.ask("objects", "--type", "counted." + kind, "--lifespan", "all")["objects"]
+    expect(objects, f"no object of {kind}")
+    return objects[-1], recording.ask("history", f"@{objects[-1]['serial']}", *words)
+
+
+@behaviour("of 10,000 balanced retains and one without a release, history names the one")
+def missing(bench):
+    recording = recorded(bench, build(bench, "-Onone"), "missing")
+    bench.needs_recorder()
+    wanted, history = life(recording, "Wanted", "--unpaired")
+    expect(wanted["state"] == "living" and history["history"][-1]["count_after"] == 1, f"{wanted}")
+    unpaired = history["unpaired"]
+    expect(not unpaired["paired_by_order"] and not unpaired["releases"], f"{unpaired}")
+    expect([x["count"] for x in unpaired["retains"]] == [1], f"{unpaired['retains']}")
+    expect("forget(" in unpaired["retains"][0]["holder_name"], f"{unpaired['retains']}")
+    expect(unpaired["paired"] > 10_000, f"{unpaired['paired']} pairs")
+
+
+@behaviour("what keeps an object is named: the functions that stored it and put it into an array")
+def held(bench):
+    recording = recorded(bench, build(bench, "-Onone"), "held")
+    bench.needs_recorder()
+    _, history = life(recording, "Wanted", "--unpaired")
+    # The compiler retains what it gives to a setter or to append in the function that calls those.
+    names = sorted(x["holder_name"].split("(")[0] for x in history["unpaired"]["retains"])
+    expect(names == ["enlist", "store", "store"], f"{names}")
+
+
+@behaviour("begin and end of a deinit, and the release that it came with, stand in an object's history; it may retain itself in it")
+def deinit(bench):
+    recording = recorded(bench, build(bench, "-Onone"), "busy")
+    bench.needs_recorder()
+    _, history = life(recording, "Busy")
+    events = history["history"]
+    names = [x["event"] for x in events]
+    begins = names.index("deinit_begins")
+    expect(names[begins - 1] == "release" and events[begins - 1]["count_after"] == 0, f"{names}")
+    expect(history["last_release"] == events[begins]["number"] == events[begins - 1]["number"], f"{history['last_release']}")
+    inside = [x for x in events[begins:] if x["event"] in ("retain", "release")]
+    expect(inside and all(x["in_deinit"] for x in inside), f"{inside[:2]}")
+    expect(not any(x["in_deinit"] for x in events[:begins]), "a retain before the deinit is said to be in it")
+    expect(names[-1] == "death" and "misuse" not in names, f"{names}")
+
+
+@behaviour("an escape from a deinit, a second release, an unowned read after the end: each is reported, and the program ends as it does alone")
+def misuse(bench):
+    program = build(bench, "-Onone")
+    # The runtime's message holds an address.
+    for word, kind, what in (("escapes", "Escaping", "escaped"), ("double", "Kept", "released"), ("dangling", "Wanted", "unowned_read")):
+        recording = recorded(bench, program, word, stderr=False)
+        bench.needs_recorder()
+        _, history = life(recording, kind)
+        found = [x["misuse"] for x in history["history"] if x["event"] == "misuse"]
+        expect(what in found, f"{word}: {found or [x['event'] for x in history['history']]}")
+        if what == "escaped":
+            expect(history["history"][-1]["left"] == 1, f"{history['history'][-1]}")
+        text = recording.result.err
+        expect("misuse" in text, f"{word}: the closing line says nothing: {text[-300:]!r}")
+
+
+@behaviour("a release of memory that was freed is reported, whatever becomes of the program")
+def freed(bench):
+    bench.recorder_only()
+    trace = bench.path("freed.lifespan")
+    bench.run([bench.lifespan, "record", "--events", "refcounts", "-o", trace, "--", build(bench, "-Onone"), "freed"])
+    serial = json.loads(bench.command("objects", trace, "--type", "counted.Wanted", "--lifespan", "all", "--json").out)["objects"][-1]["serial"]
+    history = json.loads(bench.command("history", trace, f"@{serial}", "--json").out)["history"]
+    # Which of the references to it comes first is the compiler's choice, and the last one that the program lives to see.
+    expect({"released", "retained"} & {x["misuse"] for x in history}, f"{[x['event'] for x in history]}")
+
+
+@behaviour("a program that uses objects well has no misuse recorded: closures to Foundation")
+def no_misuse(bench):
+    for word in (*KINDS, "busy"):
+        recording = recorded(bench, build(bench, "-O"), word)
+        bench.needs_recorder()
+        expect("misuse" not in recording.result.err, f"{word}: {recording.result.err[-300:]!r}")
+
+
 @behaviour("a program that is killed, and one without a runtime, are told from one whose counts were compared")
 def no_end(bench):
     bench.recorder_only()

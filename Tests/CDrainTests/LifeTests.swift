@@ -271,6 +271,32 @@ final class LifeTests: XCTestCase {
     XCTAssertNil(events[2].amount)
   }
 
+  func testWhatIsDoneToAnObjectThatIsOverIsItsOwn() throws {
+    func misuse(_ what: lifespan_misuse, _ stamp: Int64, _ address: UInt64, left: UInt64 = 0) {
+      XCTAssertTrue(
+        fake_refcount(recording.fake, 0, LIFESPAN_R_MISUSE.rawValue, stamp, address, what.rawValue, 7, 0, left))
+    }
+    let recording = try Recording()
+    recording.birth(1, 0x10)
+    recording.birth(2, 0x20)
+    misuse(LIFESPAN_MISUSE_ESCAPED, 3, 0x10, left: 2)
+    recording.death(4, 0x10)
+    recording.event(LIFESPAN_R_DEINIT, 5, 0x20)
+    misuse(LIFESPAN_MISUSE_UNOWNED, 6, 0x20)
+    misuse(LIFESPAN_MISUSE_RELEASE, 7, 0x10)
+    misuse(LIFESPAN_MISUSE_RETAIN, 8, 0x9990)  // nobody knows what that was
+    recording.round()
+    XCTAssertEqual(recording.counts.misuses, 4)
+    let trace = try recording.finished()
+    let events = try trace.allEvents()
+    XCTAssertEqual(
+      words(events), ["birth 1", "birth 2", "misuse 1", "death 1", "deinit 2", "misuse 2", "misuse 1"])
+    XCTAssertEqual(events[2].amount, EventAmount(flavour: 4, amount: 0, countBefore: 2))
+    XCTAssertEqual(events[6].amount?.flavour, 2)
+    XCTAssertEqual(events[6].stack, StackID(7))
+    XCTAssertEqual(trace.end?["misuses"], 4)
+  }
+
   func testTheTableHoldsManyObjectsInAnyOrderOfDying() throws {
     let recording = try Recording(log2: 16)
     var generator = SplitMix(seed: 3)

@@ -225,6 +225,7 @@ func words(_ events: [TraceEvent]) -> [String] {
     .birth: "birth", .death: "death", .deinitEnded: "deinit", .free: "free", .plainFree: "plain free",
     .retain: "retain",
     .release: "release", .deinitBegins: "deinit begins", .moved: "moved", .endNotSeen: "end not seen",
+    .misuse: "misuse",
   ]
   return events.map { "\(names[$0.kind] ?? "?") \($0.serial.map { String($0.rawValue) } ?? "-")" }
 }

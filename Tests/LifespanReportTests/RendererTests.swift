@@ -105,6 +105,13 @@ final class RendererTests: XCTestCase {
     let report = HistoryReport(Sample.history, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "history.txt")
     check(report.render(options(.json)), "history.json")
+    let views: [HistoryReport.View] = [.backtraces, .groups, .unpaired, .lastRelease]
+    for view in views {
+      let report = HistoryReport(
+        Sample.history, subject: ReportSubject(Sample.information), names: Sample.names, view: view)
+      check(report.render(options()), "history-\(view.rawValue).txt")
+      check(report.render(options(.json)), "history-\(view.rawValue).json")
+    }
   }
 
   func testARunningRecordingSaysAsOfWhen() {

@@ -6,8 +6,8 @@
 
 int failures_in_test;
 
-extern const struct test ring_tests[], detour_tests[], name_tests[], record_tests[], block_tests[], region_tests[], thread_tests[], fork_tests[], resume_tests[], concurrency_tests[];
-static const struct test *const groups[] = {ring_tests, detour_tests, name_tests, record_tests, block_tests, region_tests, thread_tests, fork_tests, resume_tests, concurrency_tests};
+extern const struct test ring_tests[], detour_tests[], name_tests[], record_tests[], refcount_tests[], block_tests[], region_tests[], thread_tests[], fork_tests[], resume_tests[], concurrency_tests[];
+static const struct test *const groups[] = {ring_tests, detour_tests, name_tests, record_tests, refcount_tests, block_tests, region_tests, thread_tests, fork_tests, resume_tests, concurrency_tests};
 
 int main(void) {
   int passed = 0, failed = 0;

@@ -1,66 +1,6 @@
 // From a hook to records, driven with objects that are plain memory and a metadata that is no runtime's.
 
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
-#include "check.h"
-#include "fake_map.h"
-#include "record.h"
-#include "runtime_layout.h"
-#include "spots.h"
-
-struct object {
-  const void *metadata;
-  uint64_t refcount;
-  uint64_t fields[2];
-};
-
-static struct lifespan_switch test_switch = {1};
-static struct lifespan_thread *thread;
-static struct lifespan_cell cells[4096];
-static uint64_t cell_count;
-
-static const uint64_t *new_metadata(void) { // of a closure context: word 0 is the kind
-  uint64_t *metadata = calloc(4, sizeof *metadata);
-  metadata[0] = SWIFT_KIND_HEAP_LOCAL;
-  return metadata;
-}
-
-static void begin(void) {
-  fake_map(4 << 20, LIFESPAN_FULL_DROP);
-  lifespan_types_start();
-  lifespan_stacks_start();
-  lifespan_switch_page = &test_switch;
-  for (unsigned i = 0; i < LIFESPAN_SPOT_LEAVES; i++) // what earlier tests left
-    if (lifespan_spot_leaves[i]) madvise(lifespan_spot_leaves[i], 64u << 20, MADV_DONTNEED);
-  thread = fake_thread(0);
-  lifespan_local.thread = thread;
-  lifespan_local.inside = 0;
-}
-static void end(void) {
-  memset(&lifespan_local, 0, sizeof lifespan_local);
-  free(thread);
-}
-
-static struct lifespan_frame at(uintptr_t pc) { return (struct lifespan_frame){pc, 0, 0}; }
-
-// Kinds of the records written since the last call, as a string of hexadecimal digits pairs in `kinds`.
-static unsigned records(uint8_t *kinds, unsigned room) {
-  unsigned count = 0;
-  cell_count = fake_consume(thread->ring, cells, 4096);
-  for (uint64_t i = 0; i < cell_count; i += lifespan_cell_count(cells[i].b))
-    if (count < room) kinds[count++] = (uint8_t)lifespan_cell_kind(cells[i].b);
-  return count;
-}
-#define EXPECT_RECORDS(...)                                                  \
-  do {                                                                       \
-    uint8_t wanted[] = {0, ##__VA_ARGS__}, got[64];                          \
-    unsigned count = records(got, 64);                                       \
-    CHECK_EQUAL(count, sizeof wanted - 1);                                   \
-    for (unsigned i = 0; i < count && i + 1 < sizeof wanted; i++) CHECK_EQUAL(got[i], wanted[i + 1]); \
-  } while (0)
+#include "record_support.h"
 
 static void a_type_is_described_once_before_its_first_birth(void) {
   begin();
@@ -183,39 +123,6 @@ static void paused_recordings_see_deaths_but_no_births(void) {
   end();
 }
 
-static void references_of_immortal_null_and_tagged_values_are_no_events(void) {
-  begin();
-  lifespan_process.refcounts = 1;
-  const void *metadata = new_metadata();
-  struct object object = {metadata, 3, {0, 0}}, immortal = {metadata, 0x80000004ffffffffull, {0, 0}};
-  lifespan_record_birth(&object, metadata, 32, at(1));
-  records((uint8_t[8]){0}, 8);
-  lifespan_record_refcount(LIFESPAN_R_RETAIN, NULL, 1, 0, true, at(1));
-  lifespan_record_refcount(LIFESPAN_R_RETAIN, (void *)0x8000000000001000ull, 1, 0, true, at(1));
-  lifespan_record_refcount(LIFESPAN_R_RETAIN, &immortal, 1, 0, true, at(1));
-  EXPECT_RECORDS();
-  end();
-}
-
-static void a_reference_event_says_amount_flavour_and_count_before(void) {
-  begin();
-  lifespan_process.refcounts = 1;
-  const void *metadata = new_metadata();
-  struct object object = {metadata, 3 | 4ull << 33, {0, 0}};
-  lifespan_record_birth(&object, metadata, 32, at(1));
-  records((uint8_t[8]){0}, 8);
-  // closures are not told apart here: known as recorded
-  lifespan_record_refcount(LIFESPAN_R_RETAIN, (void *)((uintptr_t)&object | 3), 7, LIFESPAN_REF_TRY, true, at(1));
-  EXPECT_RECORDS(LIFESPAN_R_RETAIN);
-  CHECK_EQUAL(lifespan_cell_value(cells[0].b), (uintptr_t)&object);
-  CHECK_EQUAL(cells[1].a >> 32, 7);
-  CHECK_EQUAL(cells[1].b, (uint64_t)LIFESPAN_REF_TRY << 56 | 5);
-  lifespan_process.refcounts = 0;
-  lifespan_record_refcount(LIFESPAN_R_RETAIN, &object, 1, 0, true, at(1)); // not tracked
-  EXPECT_RECORDS();
-  end();
-}
-
 // Cells in the rings of nested entries, which are claimed after the thread's own.
 static uint64_t nested_cells(unsigned level) {
   struct lifespan_thread *nested = lifespan_local.nested[level];
@@ -316,8 +223,6 @@ const struct test record_tests[] = {
   {"what was never born does not die", what_was_never_born_does_not_die},
   {"a lost birth takes its death with it", a_lost_birth_takes_its_death_with_it},
   {"paused recordings see deaths but no births", paused_recordings_see_deaths_but_no_births},
-  {"references of immortal, null and tagged values are no events", references_of_immortal_null_and_tagged_values_are_no_events},
-  {"a reference event says amount, flavour and count before", a_reference_event_says_amount_flavour_and_count_before},
   {"a handler that allocates inside a hook is recorded three times and then counted", a_handler_that_allocates_inside_a_hook_is_recorded_three_times_and_then_counted},
   {"a hook that is left by longjmp is over", a_hook_that_is_left_by_longjmp_is_over},
   {"a mark while a type is named is set when the hook leaves", a_mark_while_a_type_is_named_is_set_when_the_hook_leaves},

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -15,6 +16,7 @@
 
 #define THREADS_MOST 4096u
 #define STEPS_MOST 20000u // of one thread: whoever does not get out of the code is taken as it stands
+#define STEPS_BETWEEN 64u
 #define FRAMES_BYTES 4096u
 
 struct thread {
@@ -26,6 +28,8 @@ struct session_stopped {
   pid_t pid;
   const struct session_code *code;
   size_t code_count;
+  void (*meanwhile)(void *);
+  void *context;
   size_t count;
   struct thread threads[THREADS_MOST];
 };
@@ -53,8 +57,21 @@ static bool wait_stop(struct thread *thread) {
   }
 }
 
+// Dead, and not waited for yet: that can't be traced either, and is no matter of permission.
+static bool is_dead(pid_t pid) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = fopen(path, "re");
+  if (!file) return true;
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  const char *name = strrchr(text, ')');
+  return !name || name[1] == 0 || name[2] == 'Z' || name[2] == 'X';
+}
+
 static int seize(struct session_stopped *s, pid_t tid) {
-  if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno == ESRCH ? 0 : -errno;
+  if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno == ESRCH || is_dead(s->pid) ? 0 : -errno;
   if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return 0;
   struct thread thread = {.tid = tid};
   if (wait_stop(&thread)) s->threads[s->count++] = thread;
@@ -78,6 +95,7 @@ static int seize_new(struct session_stopped *s) {
     // A main thread that has ended by itself stays in the list, and can't be traced.
     if (error == -EPERM && s->count > 0) error = 0;
     found += s->count > before;
+    s->meanwhile(s->context);
   }
   closedir(folder);
   return error ? error : found;
@@ -119,16 +137,21 @@ static bool is_busy(const struct session_stopped *s, pid_t tid) {
 
 static void step_out(struct session_stopped *s, struct thread *thread) {
   for (unsigned steps = 0; steps < STEPS_MOST && is_busy(s, thread->tid); steps++) {
+    // It may be waiting for room in its ring, in our own code.
+    if (steps % STEPS_BETWEEN == STEPS_BETWEEN - 1) s->meanwhile(s->context);
     if (ptrace(PTRACE_SINGLESTEP, thread->tid, NULL, NULL) != 0 || !wait_stop(thread)) return;
   }
 }
 
-int session_stop(pid_t pid, const struct session_code *code, size_t count, struct session_stopped **stopped) {
+int session_stop(pid_t pid, const struct session_code *code, size_t count, void (*meanwhile)(void *), void *context,
+                 struct session_stopped **stopped) {
   struct session_stopped *s = calloc(1, sizeof *s);
   if (!s) return -ENOMEM;
   s->pid = pid;
   s->code = code;
   s->code_count = count;
+  s->meanwhile = meanwhile;
+  s->context = context;
   int found;
   while ((found = seize_new(s)) > 0) {}
   if (found == 0 && s->count == 0) found = -ESRCH;

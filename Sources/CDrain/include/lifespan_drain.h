@@ -101,6 +101,7 @@ struct lifespan_drain_counts {
   uint64_t elapsed_ticks, ticks_per_second;
   uint64_t unwritten;  // events that the sink did not take
   uint64_t unattached; // retains and releases that lay in no lifetime and near none: dropped
+  uint64_t misuses;    // references to objects whose deinit had ended, and what else enum lifespan_misuse says
   uint64_t retyped;    // blocks of malloc that turned out to be objects
   uint64_t mark_ticks; // since the start: when the newest mark was set; 0 before there is one
 };

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_ABI 3u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_ABI 4u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
@@ -64,6 +64,7 @@ enum lifespan_record_kind {
   LIFESPAN_R_MAPPED = 16,       //  2/4   stamp      address   x.a = type:32 high (0: nothing is born, what was there ends) | stack:32 low, x.b = enum lifespan_mapped:16 high | bytes:48,
                                 //                             [x.a = address before, x.b = bytes before, x.a = stamp after the call, x.b = 0]; word a: of the 4 before the call
   LIFESPAN_R_UNMAPPED = 17,     //  2     stamp before the call  address   x.a = stack (0 not recorded), x.b = bytes (0: all of the mapping that begins there, shmdt)
+  LIFESPAN_R_MISUSE = 18,       //  2     stamp      address   a reference to an object that is over: x.a = enum lifespan_misuse:32 high | stack:32 low, x.b = its count then
   LIFESPAN_RECORD_SIDE = 64,
   LIFESPAN_R_NODE = 64,         //  2     pc         node id   x.a = parent node id (0 root), x.b = epoch:32 high | label:8 low
   LIFESPAN_R_TYPE = 65,         //  n     metadata   type id   x.a = superclass type id:32 high | object kind:32 low, x.b = instance size:32 high | name length:32 low,
@@ -133,6 +134,16 @@ enum lifespan_refcount_flavour {
   LIFESPAN_REF_UNOWNED_LOAD = 2,
   LIFESPAN_REF_TRY = 3,
   LIFESPAN_REF_DEVIRTUALISED = 4, // swift_setDeallocating
+  LIFESPAN_REF_DEINITING = 0x80,  // besides: the object's deinit had begun
+};
+
+// What was done to an object whose deinit had begun, or that was gone.
+enum lifespan_misuse {
+  LIFESPAN_MISUSE_RETAIN = 1,   // retained after its deinit had ended
+  LIFESPAN_MISUSE_RELEASE = 2,  // released after its deinit had ended
+  LIFESPAN_MISUSE_UNOWNED = 3,  // an unowned reference to it was read after its deinit had ended: the runtime ends the program
+  LIFESPAN_MISUSE_ESCAPED = 4,  // its deinit ended while `count` strong references to it were left
+  LIFESPAN_MISUSE_BELOW_ZERO = 5, // released in its deinit more often than retained there
 };
 
 // Addresses with this bit belong to no memory: Allocations.Token numbers.

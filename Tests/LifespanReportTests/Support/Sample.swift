@@ -134,11 +134,15 @@ enum Sample {
         time: TraceTime(12_006_000 + Int64(number) * 1_000), thread: ThreadID(1), task: number == 2 ? TaskID(3) : nil,
         stack: StackID(stack))
     }
+    var misuse = event(7, .misuse, 0, nil, 3)
+    misuse.misuse = .escaped
+    misuse.left = 1
     return History(
       object: objects.objects[0],
       events: [
-        event(1, .birth, 1, 1, 2), event(2, .retain, 1, 2, 3, .weakLoad), event(3, .release, -1, 1, 1, .strong),
-        event(4, .deinitBegins, -1, 0, 0), event(5, .death, 0, nil, 0),
+        event(1, .birth, 1, 1, 2), event(2, .retain, 1, 2, 3, .weakLoad), event(3, .retain, 1, 3, 2, .strong),
+        event(4, .release, -1, 2, 1, .strong), event(5, .release, -2, 0, 2, .strong), event(5, .deinitBegins, 0, 0, 2),
+        event(6, .death, 0, 0, 0), misuse,
       ], others: [objects.objects[1]])
   }
 

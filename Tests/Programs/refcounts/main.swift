@@ -32,12 +32,14 @@ func forged() {
 
 func killed() {
   keep(Forged())
-  usleep(100_000)
+  rest()
   kill(getpid(), SIGKILL)
 }
 
 let kinds: [String: () -> Void] = [
-  "forged": forged, "killed": killed,
+  "forged": forged, "killed": killed, "missing": missing, "held": held, "escapes": escapes, "busy": busy,
+  "double": double, "freed": freed,
+  "dangling": dangling,
   "values": values, "threads": threads, "tasks": tasks, "foundation": foundation,
 ]
 for word in CommandLine.arguments.dropFirst() {

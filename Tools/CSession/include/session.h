@@ -74,8 +74,10 @@ struct session_code {
   bool calls_out; // whoever was called from there counts as being there
 };
 struct session_stopped;
-// Stops every thread, none of them inside `code` (which must stay until they go on). 0; -EPERM: we may not; -ESRCH: the process is gone.
-int session_stop(pid_t pid, const struct session_code *code, size_t count, struct session_stopped **stopped);
+// Stops every thread, none of them inside `code` (which must stay until they go on). That takes a while: `meanwhile` is called again and again, so that
+// no thread waits in vain for what the caller does otherwise. 0; -EPERM: we may not; -ESRCH: the process is gone.
+int session_stop(pid_t pid, const struct session_code *code, size_t count, void (*meanwhile)(void *context), void *context,
+                 struct session_stopped **stopped);
 void session_go_on(struct session_stopped *stopped);
 // lifespan_word_reader: `context` is the struct session_stopped.
 size_t session_read_words(void *context, const uint64_t *addresses, size_t count, uint64_t *words);

@@ -10,6 +10,12 @@ enum HistoryCommand {
     options: options, discussion: { discussion }, run: run)
 
   private static let options: [OptionSpec] = [
+    .choice(
+      "--group", of: ["time", "backtrace"],
+      help: "events in their order, or by the backtrace that they have; default time"),
+    .flag("--backtraces", help: "a backtrace below each event"),
+    .flag("--unpaired", help: "retains without a release, and who is likely to hold them"),
+    .flag("--last-release", help: "the release that began its deinit: where it died"),
     .option("--from", value: "MARK|TIME", help: "only events after it; TIME as 12.5s, 850ms, 2m since the start"),
     ReadingOption.to, ReadingOption.markAt, ReadingOption.symbols, .json,
     .choice("--format", of: ["table", "json"], help: "default table"),
@@ -19,6 +25,8 @@ enum HistoryCommand {
   private static var discussion: String {
     """
     By ADDRESS (0x…) it is the newest object that lay there; the others are named by their @SERIAL.
+    --unpaired pairs releases with retains by their stacks: the same functions, the same function of
+    the program's own, the same type, caller and callee, the same kind of container.
     \(ReadingOption.traceParagraph)
     """
   }
@@ -29,11 +37,24 @@ enum HistoryCommand {
     let selector = try Self.selector(arguments.operands.last ?? "")
     let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, symbols: options.symbols)
     let window = try recording.window(arguments)
+    let view = try view(arguments)
     let history = try recording.analysis.history(of: selector, window: window)
     let subject = try recording.subject(window, countsDiscarded: false)
-    let report = HistoryReport(history, subject: subject, names: recording.names)
+    let report = HistoryReport(history, subject: subject, names: recording.names, view: view)
     recording.print(report.render(options.report), options.report, subject)
     return .success
+  }
+
+  private static func view(_ arguments: ParsedArguments) throws -> HistoryReport.View {
+    let asked: [(option: String, view: HistoryReport.View)] = [
+      ("--unpaired", .unpaired), ("--last-release", .lastRelease), ("--backtraces", .backtraces),
+    ]
+    let given = asked.filter { arguments.has($0.option) }
+    let groups = arguments.value("--group") == "backtrace"
+    if given.count + (groups ? 1 : 0) > 1, let second = groups ? "--group" : given.last?.option {
+      throw UsageError.badOperand(second, expected: "one view at a time, not \(given[0].option) too")
+    }
+    return groups ? .groups : given.first?.view ?? .events
   }
 
   private static func selector(_ text: String) throws -> ObjectSelector {

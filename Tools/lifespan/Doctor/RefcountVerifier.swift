@@ -42,6 +42,7 @@ final class RefcountVerifier {
   private(set) var findings = RefcountFindings()
   private var known: Set<UInt64> = []
   private var code = ProcessCode()
+  private var stretches: [session_code] = []
 
   private static let settlingRounds = 3
   private static let mostRounds = 256
@@ -53,11 +54,17 @@ final class RefcountVerifier {
     pause = UInt64(max(1, milliseconds)) * 1_000_000
   }
 
+  /// Whether it is time, with what takes long done: while it reads symbols the drain must go on.
+  func isDue(_ drain: OpaquePointer) -> Bool {
+    guard lifespan_drain_verify_wanted(drain) || Self.now() >= nextAt else { return false }
+    stretches = code.refcounting(of: pid)
+    return true
+  }
+
   /// With the drain to itself. `isEnding`: the program ends by itself.
   func look(_ drain: OpaquePointer, isEnding: Bool) {
     let isWanted = lifespan_drain_verify_wanted(drain)
     let now = Self.now()
-    guard isWanted || now >= nextAt else { return }
     let worked = moment(drain)
     if isWanted {
       if worked, isEnding { findings.sawEnd = true }
@@ -90,12 +97,14 @@ final class RefcountVerifier {
 
   /// Stops the program for one comparison; nil where that can't be done.
   private func compare(_ drain: OpaquePointer) -> (check: lifespan_count_check, differences: [CountDifference])? {
-    let stretches = code.refcounting(of: pid)
-    return stretches.withUnsafeBufferPointer { code in
+    stretches.withUnsafeBufferPointer { code in
       var stopped: OpaquePointer?
-      let error = session_stop(pid, code.baseAddress, code.count, &stopped)
+      let error = session_stop(
+        pid, code.baseAddress, code.count, Self.drainOn, UnsafeMutableRawPointer(drain), &stopped)
       guard error == 0, let stopped else {
-        if findings.moments == 0 { findings.obstacle = "its threads cannot be stopped: \(SystemError.text(-error))" }
+        if findings.moments == 0, error != -ESRCH {
+          findings.obstacle = "its threads cannot be stopped: \(SystemError.text(-error))"
+        }
         return nil
       }
       defer { session_go_on(stopped) }
@@ -109,6 +118,11 @@ final class RefcountVerifier {
       }
       return result == 0 ? (check, found.differences) : nil
     }
+  }
+
+  /// The drain goes on while threads are being stopped: one that waits for room in its ring would give up after a second.
+  private static let drainOn: @convention(c) (UnsafeMutableRawPointer?) -> Void = { drain in
+    if let drain { _ = lifespan_drain_round(OpaquePointer(drain)) }
   }
 
   /// Everything that was published is drained, and what waited for its place has one.

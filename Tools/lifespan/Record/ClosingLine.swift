@@ -20,6 +20,8 @@ enum ClosingLine {
     if unwritten > 0 { line += ", \(Units.count(unwritten)) not written" }
     let unseen = traces.reduce(0) { $0 + $1.counts.ends_not_seen }
     if unseen > 0 { line += ", \(Units.things(unseen, "object")) ended unseen" }
+    let misuses = traces.reduce(0) { $0 + $1.counts.misuses }
+    if misuses > 0 { line += ", \(Units.things(misuses, "misuse")) of objects that were over" }
     let checked = traces.reduce(0) { $0 + $1.stacksChecked }
     let equal = traces.reduce(0) { $0 + $1.stacksEqual }
     if let stacks = Preface.checkedStacks(checked, equal: equal) { line += ", " + stacks }

@@ -200,7 +200,7 @@ final class Recording {
 
   /// Compares its reference counts where it is time to, or the program waits for that to end.
   func verifyWhenDue() {
-    guard let verifier, hasBegun else { return }
+    guard let verifier, hasBegun, verifier.isDue(drain) else { return }
     withDrain { verifier.look($0, isEnding: isEnding) }
   }
 

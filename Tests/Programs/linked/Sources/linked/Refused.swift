@@ -4,7 +4,7 @@ import Lifespan
 func checkRefused(_ door: String) {
   let expected: Allocations.NotRecording.Reason
   switch door {
-  case "abi": expected = .otherVersion(recorder: 999, library: 3)
+  case "abi": expected = .otherVersion(recorder: 999, library: 4)
   case "inactive": expected = .recordsAnotherProcess
   default: expected = .recorderGone
   }
