@@ -11,7 +11,8 @@ final class JSONSchemaTests: XCTestCase {
     let goldens = [
       "stats": ["stats", "stats-empty", "stats-incomplete", "stats-resident"],
       "generations": ["generations", "generation-objects"],
-      "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"], "dump": ["dump", "dump-cut"],
+      "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"],
+      "dump": ["dump", "dump-cut"],
       "threads": ["threads"],
     ]
     let ofNow = [
