@@ -12,7 +12,9 @@
 
 #include "encode.h"
 #include "lifespan_drain.h"
+#include "living.h"
 #include "memory.h"
+#include "regions.h"
 #include "sample.h"
 
 // Ids are handed out by counters in the program: an id beyond these is no id but damage.
@@ -27,71 +29,6 @@
 #define DRAIN_WAITING 64u
 #define DRAIN_RECENT 4096u
 #define DRAIN_TASKS_TOLD 4096u
-
-// ---- The living table -----------------------------------------------------------------------------------------------
-enum { DRAIN_STATE_KEPT = 1, DRAIN_STATE_MOVING = 2 };
-#define DRAIN_COUNT_UNKNOWN INT32_MIN // of a block of malloc that turned out to be an object late
-#define DRAIN_LIMBO (1ull << 48) // key of an object that is being moved and whose old address has been taken already
-
-struct drain_object {
-  uint64_t key; // address, DRAIN_LIMBO; 0 empty
-  uint64_t serial;
-  uint64_t stamp; // of its birth, exact
-  uint64_t size;  // now
-  uint64_t task;  // of its birth
-  uint32_t site, generation;
-  uint32_t events;                 // of this object so far
-  uint32_t state : 2, pictured : 1, thread : 29; // thread: of its birth; pictured: see next.c
-  int32_t count;                   // strong references by what was recorded; 0 once the last release has come
-  uint32_t reserved;
-};
-_Static_assert(sizeof(struct drain_object) == 64, "a cache line");
-
-struct drain_living {
-  struct drain_object *slots;
-  uint64_t mask, used;
-  unsigned shift;
-  _Atomic uint64_t *beat; // NULL, or moved while the table grows
-};
-bool drain_living_create(struct drain_living *living);
-void drain_living_destroy(struct drain_living *living);
-struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key);
-// The key must not be there. NULL: no memory. Moves other objects: pointers from before are void.
-struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
-// Moves other objects.
-void drain_living_remove(struct drain_living *living, struct drain_object *object);
-
-// What an object's address is told as: a region's key has the lowest bit set, as a block may begin where it does.
-static inline uint64_t drain_address(uint64_t key) {
-  key &= LIFESPAN_VALUE_MASK;
-  return key & LIFESPAN_TOKEN_ADDRESS ? key : key & ~1ull;
-}
-
-// ---- Regions (regions.c) ----------------------------------------------------------------------------------------------
-// What is mapped, in the order of addresses; its object is in the living table. A treap: any order of calls costs the logarithm.
-struct drain_region {
-  uint64_t start, end;
-  uint64_t since; // stamp of the call that put it there
-  uint32_t left, right, weight, reserved;
-};
-struct drain_regions {
-  struct drain_bytes nodes; // struct drain_region; the first is none
-  uint32_t root, unused;
-};
-#define DRAIN_MOVING 32u
-struct drain_moving { // an mremap that has begun
-  uint64_t from, end, stamp;
-  uint32_t thread;
-};
-struct drain_aside { // a region whose move is not told yet, and whose addresses another one has already
-  struct drain_region region;
-  uint32_t thread;
-};
-// The lowest region that ends behind the address, NULL: none. Valid until the next add.
-struct drain_region *drain_region_behind(struct drain_regions *regions, uint64_t address);
-// It must not overlap another. False: no memory.
-bool drain_region_add(struct drain_regions *regions, uint64_t start, uint64_t end, uint64_t since);
-void drain_region_remove(struct drain_regions *regions, uint64_t start);
 
 // ---- Types, totals, marks, stacks -----------------------------------------------------------------------------------
 struct drain_type {

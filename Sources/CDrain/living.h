@@ -1,0 +1,48 @@
+// The table of living objects by address: living.c's functions. Included by drain.h.
+#ifndef DRAIN_LIVING_H
+#define DRAIN_LIVING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lifespan_map.h"
+
+enum { DRAIN_STATE_KEPT = 1, DRAIN_STATE_MOVING = 2 };
+#define DRAIN_COUNT_UNKNOWN INT32_MIN // of a block of malloc that turned out to be an object late
+#define DRAIN_LIMBO (1ull << 48) // key of an object that is being moved and whose old address has been taken already
+
+struct drain_object {
+  uint64_t key; // address, DRAIN_LIMBO; 0 empty
+  uint64_t serial;
+  uint64_t stamp; // of its birth, exact
+  uint64_t size;  // now
+  uint64_t task;  // of its birth
+  uint32_t site, generation;
+  uint32_t events;                 // of this object so far
+  uint32_t state : 2, pictured : 1, thread : 29; // thread: of its birth; pictured: see next.c
+  int32_t count;                   // strong references by what was recorded; 0 once the last release has come
+  uint32_t reserved;
+};
+_Static_assert(sizeof(struct drain_object) == 64, "a cache line");
+
+struct drain_living {
+  struct drain_object *slots;
+  uint64_t mask, used;
+  unsigned shift;
+  _Atomic uint64_t *beat; // NULL, or moved while the table grows
+};
+bool drain_living_create(struct drain_living *living);
+void drain_living_destroy(struct drain_living *living);
+struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key);
+// The key must not be there. NULL: no memory. Moves other objects: pointers from before are void.
+struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
+// Moves other objects.
+void drain_living_remove(struct drain_living *living, struct drain_object *object);
+
+// What an object's address is told as: a region's key has the lowest bit set, as a block may begin where it does.
+static inline uint64_t drain_address(uint64_t key) {
+  key &= LIFESPAN_VALUE_MASK;
+  return key & LIFESPAN_TOKEN_ADDRESS ? key : key & ~1ull;
+}
+
+#endif
