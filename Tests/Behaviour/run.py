@@ -7,7 +7,7 @@
 One line for each behaviour; the last line is "N passed, N failed[, N skipped]". Called by Tools/test.
 """
 
-import argparse, concurrent.futures, importlib, os, shutil, subprocess, sys, tempfile, time, traceback
+import argparse, concurrent.futures, importlib, os, shutil, signal, subprocess, sys, tempfile, time, traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -105,4 +105,7 @@ def main():
 
 
 if __name__ == "__main__":
+    # A shell starts what runs in the background with both ignored, and every program below would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     sys.exit(main())
