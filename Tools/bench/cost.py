@@ -18,7 +18,7 @@ LIMITS = {
     "instructions of the same, --swift-only": (705, 820),
     "instructions of the same, --unwind none": (645, 755),
     "instructions of the start, in millions": (1, 6),
-    "bytes of an event, one thread": (0.08, 0.14),
+    "bytes of an event, one thread": (0.04, 0.2), # a slow machine closes more chunks: one every 25 ms
     "allocations of the reader for a million events": (0, 400),
     "MB of the reader for four million events more": (-3, 3),
 }
