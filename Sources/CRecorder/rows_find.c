@@ -2,8 +2,8 @@
 // .eh_frame_hdr's sorted table, or the gap that it lies in. What comes out is what rows_compile.c has in its table there.
 // Called by images_find.c, in hooks: reads the image and nothing else, and calls nobody but `call`.
 //
-// A program walks through a few thousand of the some hundred thousand addresses that its images describe: compiling them
-// all took 60 ms of a small program's start, and 3 MB for one that uses Foundation.
+// A program walks through few of the addresses that its images describe: compiling them all took 433 of the 448 million
+// instructions of a small program that uses Foundation, this way it is 3 of 18.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 

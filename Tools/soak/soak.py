@@ -321,7 +321,7 @@ class Soak:
 
     def turn(self, name, trials, parallel=None):
         """Runs the trials; one line says how many held."""
-        began, held, results, problems = time.monotonic(), 0, [], []
+        began, results, problems = time.monotonic(), [], []
 
         def one(number, function):
             trial = Trial(self, number)
@@ -337,15 +337,11 @@ class Soak:
 
         with concurrent.futures.ThreadPoolExecutor(parallel or self.parallel) as pool:
             for result, problem in pool.map(lambda pair: one(*pair), enumerate(trials)):
-                if problem:
-                    problems.append(problem)
-                else:
-                    held += 1
-                    results.append(result or 0)
+                (problems if problem else results).append(problem or result or 0)
+        held = len(results)
         self.failed += len(problems)
-        print(f"{name}: {held} of {held + len(problems)}, sum {sum(results):,}, most {max(results, default=0):,} ({time.monotonic() - began:.0f} s)", flush=True)
-        for problem in problems[:5]:
-            print("  " + problem, flush=True)
+        print(f"{name}: {held} of {held + len(problems)}, sum {sum(results):,}, most {max(results, default=0):,} ({time.monotonic() - began:.0f} s)",
+              *("  " + problem for problem in problems[:5]), sep="\n", flush=True)
 
 
 def trace_size(soak):
