@@ -5,6 +5,10 @@
 
 #include "drain.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #define COMMIT_NS 20000000ull
 #define HELD_MOST 0.25   // of a ring: more would make the program wait
 #define HELD_URGENT 0.75 // and rather a birth that is told apart wrongly from an end that was not seen
@@ -41,6 +45,16 @@ static void commit(struct lifespan_drain *d) {
   for (uint32_t slot = 0; slot < LIFESPAN_RING_SLOTS; slot++)
     if (d->rings[slot].claimed) commit_give_back(d, slot);
   d->uncommitted = false;
+}
+
+// The trace has its header and says where its rings lie, and nothing of them stands in it yet: from now on it can be cut anywhere. The program
+// waits for this before it runs (CRecorder/leave.c).
+void drain_commit_begin(struct lifespan_drain *d) {
+  if (!d->commits || !d->encoder || d->error) return;
+  struct lifespan_commit *commits = (struct lifespan_commit *)((uint8_t *)d->map + LIFESPAN_COMMIT_OFFSET);
+  commit(d);
+  d->uncommitted = true;
+  syscall(SYS_futex, &commits->current, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 void drain_commit_due(struct lifespan_drain *d) {

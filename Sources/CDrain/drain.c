@@ -123,6 +123,7 @@ static void drain_begin(struct lifespan_drain *d) {
   if (d->map->options.paused && !d->inherits) drain_recording(d, d->start, 0);
   if (d->inherits) drain_fork_begin(d, d->map->start_stamp);
   if (d->encoder) drain_encoder_write_facts(d->encoder);
+  drain_commit_begin(d);
 }
 
 static bool drain_ready(struct lifespan_drain *d) {

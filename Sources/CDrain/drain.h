@@ -359,6 +359,7 @@ int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_questi
                           bool *more);
 
 // commit.c: with a rings file: what may be given back
+void drain_commit_begin(struct lifespan_drain *d);
 void drain_commit_due(struct lifespan_drain *d);
 
 // resume.c

@@ -72,6 +72,7 @@ void lifespan_recorder_go_on(struct lifespan_map *map) {
   lifespan_threads_forked();
   lifespan_images_forked();
   atomic_store_explicit(&map->state, LIFESPAN_PROGRAM_RUNNING, memory_order_release);
+  lifespan_wait_for_trace(map);
   lifespan_switch_page->on = 1;
 }
 

@@ -182,6 +182,8 @@ static inline void lifespan_ring_publish(struct lifespan_thread *thread, unsigne
 bool lifespan_ring_text(struct lifespan_thread *thread, const struct lifespan_cell *fixed, unsigned fixed_cells, const char *text, size_t length,
                         enum lifespan_loss loss);
 bool lifespan_consumer_died(const struct lifespan_map *map);
+// With a rings file: returns when the trace has its beginning, or after a second (leave.c).
+void lifespan_wait_for_trace(struct lifespan_map *map);
 void lifespan_ring_bind(struct lifespan_thread *thread); // after the slot was claimed
 
 // ---- Types (types.c) ----------------------------------------------------------------------------------------------

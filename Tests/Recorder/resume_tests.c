@@ -120,7 +120,7 @@ static void rest(bool given_back) {
   size_t written = 0, bytes_more = 0;
   struct lifespan_drain *drain = begin(&written);
   uint64_t bytes = 1;
-  CHECK(!lifespan_drain_committed(map, &bytes));
+  CHECK(!lifespan_drain_committed(map, &bytes)); // nobody has begun the trace
   make(0, 4);
   drop(0, 1);
   struct shared before = shared_of(lifespan_local.thread->ring);
@@ -161,6 +161,34 @@ static void rest(bool given_back) {
 static void test_rest(void) {
   rest(true);
   rest(false);
+}
+
+// Killed in the first moments: the trace has its header and nothing else, though events were drained. All of them are still in the rings.
+static void test_first_moments(void) {
+  for (unsigned drained = 0; drained < 2; drained++) {
+    size_t written = 0, bytes_more = 0;
+    struct lifespan_drain *drain = begin(&written);
+    CHECK_EQUAL(lifespan_drain_round(drain), 0);
+    uint64_t bytes = 0;
+    CHECK(lifespan_drain_committed(map, &bytes));
+    CHECK(bytes > 0);
+    CHECK_EQUAL(bytes, written);
+    make(0, 4);
+    drop(0, 1);
+    if (drained) round_of(drain, false);
+    struct lifespan_drain *seed = lifespan_drain_seed_create(map->start_stamp, 1000000000);
+    struct lifespan_drain *resumed = drain_of(map, seed, &bytes_more);
+    CHECK(resumed);
+    lifespan_drain_rewind(resumed);
+    CHECK_EQUAL(lifespan_drain_finish(resumed, false, 0), 0);
+    struct lifespan_drain_counts counts = counts_of(resumed);
+    CHECK_EQUAL(counts.births, 4);
+    CHECK_EQUAL(counts.deaths, 1);
+    CHECK_EQUAL(counts.events, 5);
+    CHECK_EQUAL(counts.lost + counts.damaged + counts.ends_not_seen, 0);
+    lifespan_drain_destroy(resumed);
+    end(drain);
+  }
 }
 
 // A ring that went on in a larger buffer after the commit, one whose change the consumer had passed before it, and one where it had not said so yet.
@@ -228,6 +256,7 @@ static void test_nonsense(void) {
 
 const struct test resume_tests[] = {
   {"a cut trace goes on from its last commit, each event once", test_rest},
+  {"cut in its first moments it has all that was in the rings", test_first_moments},
   {"it goes on wherever a ring has changed its buffer", test_switches},
   {"what makes no sense is no state to go on from", test_nonsense},
   {NULL, NULL},
