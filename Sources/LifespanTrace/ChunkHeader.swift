@@ -39,12 +39,25 @@ public struct ChunkKind: TraceIdentifier {
   /// Who made the threads.
   public static let threadOrigins = ChunkKind(UInt8(LIFESPAN_CHUNK_THREAD_ORIGINS.rawValue))
 
+  /// A picture of the heap: its head.
+  public static let heap = ChunkKind(UInt8(LIFESPAN_CHUNK_HEAP.rawValue))
+  /// Its blocks.
+  public static let heapNodes = ChunkKind(UInt8(LIFESPAN_CHUNK_HEAP_NODES.rawValue))
+  /// Who refers to whom.
+  public static let heapEdges = ChunkKind(UInt8(LIFESPAN_CHUNK_HEAP_EDGES.rawValue))
+  /// What holds blocks from outside.
+  public static let heapRoots = ChunkKind(UInt8(LIFESPAN_CHUNK_HEAP_ROOTS.rawValue))
+  /// Its texts.
+  public static let heapNames = ChunkKind(UInt8(LIFESPAN_CHUNK_HEAP_NAMES.rawValue))
+
   private static let names = [
     "0", "INFO", "IMAGES", "STACKS", "TYPES", "THREADS", "SITES", "EVENTS", "MARKS", "GAPS", "TASKS", "TOTALS",
-    "RECORDING", "END", "SAMPLES", "THREAD_ORIGINS",
+    "RECORDING", "END", "SAMPLES", "THREAD_ORIGINS", "HEAP", "HEAP_NODES", "HEAP_EDGES", "HEAP_ROOTS", "HEAP_NAMES",
   ]
   /// Whether this version reads it.
   public var isKnown: Bool { (1..<ChunkKind.names.count).contains(Int(rawValue)) }
+  /// Whether it is a part of a picture of the heap.
+  public var isHeap: Bool { self >= .heap && self <= .heapNames }
   /// The name in TraceFormat.md, or the number.
   public var description: String { isKnown ? ChunkKind.names[Int(rawValue)] : String(rawValue) }
 }

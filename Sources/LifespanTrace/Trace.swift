@@ -47,7 +47,11 @@ public final class Trace {
     return end.map { $0["retyped", default: 0] > 0 } ?? true
   }
 
+  /// Pictures of the heap, oldest first: their heads. `heapGraph(_:)` reads one.
+  public private(set) var heapPictures: [HeapGraph.Head] = []
+
   private var reader: TraceReader
+  private var heapChunks: [[TraceReader.Chunk]] = []
   private var eventChunks: [TraceReader.Chunk] = []
   // Raw bytes of all tables together: what a file may make us keep. 10 million stack nodes take 60 MB.
   private static let tableLimit = 512 << 20
@@ -66,6 +70,8 @@ public final class Trace {
     while let chunk = try reader.next() {
       if chunk.header.kind == .events {
         eventChunks.append(chunk)
+      } else if chunk.header.kind.isHeap {
+        try noteHeap(chunk)
       } else {
         try readTable(chunk, &loads)
       }
@@ -157,12 +163,72 @@ public final class Trace {
     }
   }
 
+  /// Of a picture only the head is read now: few questions want the rest.
+  private func noteHeap(_ chunk: TraceReader.Chunk) throws(TraceError) {
+    guard chunk.header.kind == .heap else {
+      // Behind no head: the rest of a picture whose beginning was left out.
+      if !heapChunks.isEmpty { heapChunks[heapChunks.count - 1].append(chunk) }
+      return
+    }
+    guard let payload = reader.payload() else { return }
+    do throws(PayloadFailure) {
+      guard case .head(let head, _)? = try HeapChunk(.heap, payload) else { return }
+      heapPictures.append(head)
+      heapChunks.append([chunk])
+    } catch {
+      try fail(chunk, error)
+    }
+  }
+
+  // Raw bytes of one picture: what a file may make us keep. 10 million objects take about 400 MiB.
+  private static let heapLimit = 4 << 30
+
+  /// Reads the picture of that place in `heapPictures`. Nil where it is not whole: the file ends in it, or it is damaged (see
+  /// `ending`). Memory: the picture.
+  public func heapGraph(_ place: Int) throws(TraceError) -> HeapGraph? {
+    var made: HeapGraphReader?
+    var bytes = 0
+    for expected in heapChunks[place] {
+      reader.seek(to: expected)
+      guard let chunk = try reader.next(), chunk == expected, let payload = reader.payload() else {
+        ending = reader.ending.reason == .whole ? TraceEnding(offset: expected.offset, reason: .cut) : reader.ending
+        return nil
+      }
+      bytes += payload.count
+      do throws(PayloadFailure) {
+        guard bytes <= Trace.heapLimit else { throw .damaged("a picture of more than \(Trace.heapLimit >> 30) GiB") }
+        try Trace.take(try HeapChunk(chunk.header.kind, payload), &made)
+      } catch {
+        try fail(chunk, error)
+        ending = reader.ending
+        return nil
+      }
+    }
+    return made?.finish()
+  }
+
+  private static func take(_ chunk: HeapChunk?, _ reader: inout HeapGraphReader?) throws(PayloadFailure) {
+    guard let chunk else { return }
+    if case .head(let head, let counts) = chunk {
+      reader = HeapGraphReader(head, counts)
+      return
+    }
+    guard reader?.graph.head.number == chunk.picture else { throw .damaged("a part of another picture") }
+    do throws(Malformed) {
+      try reader?.take(chunk)
+    } catch {
+      throw .malformed(error)
+    }
+  }
+
   /// A part of the file, for `dump`.
   public enum Part {
     /// A chunk of rows.
     case rows(ChunkRows)
     /// Some events of an EVENTS chunk, with every column. Valid within the call.
     case events(EventBatch)
+    /// A part of a picture of the heap.
+    case heap(HeapChunk)
   }
 
   /// Goes through the whole file in its own order.
@@ -175,8 +241,10 @@ public final class Trace {
       } else if let payload = reader.payload() {
         do throws(PayloadFailure) {
           if let rows = try ChunkRows(chunk.header.kind, payload) { use(chunk, .rows(rows)) }
+          if let part = try HeapChunk(chunk.header.kind, payload) { use(chunk, .heap(part)) }
         } catch {
           try fail(chunk, error)
+          ending = reader.ending
         }
       }
     }

@@ -61,6 +61,27 @@ enum Sample {
 
   static let end = ChunkRows.end([EndRecord(key: "events", value: 17), EndRecord(key: "clean", value: 1)])
 
+  /// A picture with every kind of everything.
+  static var heap: HeapGraph {
+    var builder = HeapGraphBuilder(
+      HeapGraph.Head(
+        number: 1, time: TraceTime(900), point: .mark(Generation(0)), pauseNanoseconds: 5, objectsChecked: 2,
+        isComplete: false, notes: ["a thread could not be stopped"]))
+    let list = builder.addNode(address: 0x7f00_0000_1000, size: 32, serial: 9, type: TypeID(1))
+    let table = builder.addNode(
+      address: 0x7f00_0000_1020, size: 40, name: builder.name("side table"), flags: [.sideTable, .inFlight])
+    let item = builder.addNode(address: 0x7f00_0000_3000, size: 300, serial: 8, type: TypeID(2), flags: .deinited)
+    let strengths: [HeapStrength] = [.strong, .weak, .unowned, .unmanaged, .conservative]
+    for (index, strength) in strengths.enumerated() {
+      builder.addEdge(
+        from: item, to: list, offset: UInt32(16 + 8 * index), label: builder.name("p\(index)"), strength: strength)
+    }
+    builder.addEdge(from: list, to: table, offset: 8)
+    builder.addRoot(to: item, kind: .global, label: builder.name("App.list"), offset: 8)
+    builder.addRoot(to: list, kind: .stack, isFirm: false, thread: ThreadID(2))
+    return builder.finish()
+  }
+
   /// Two chunks: the second begins at event 9, after the mark.
   static let events: [[TraceEvent]] = [
     [
@@ -111,6 +132,7 @@ enum Sample {
       for event in chunk { writer.add(event) }
       writer.flushEvents()
     }
+    heap.forEachChunk(length: 2) { writer.append($0, $1) }
     writer.write(end)
     return writer.take()
   }
@@ -120,24 +142,30 @@ enum Sample {
 struct Contents: Equatable {
   var parts: [ChunkRows] = []
   var events: [TraceEvent] = []
+  var heap: [HeapChunk] = []
   var ending = TraceEnding(offset: 0, reason: .whole)
 
   init(_ bytes: [UInt8]) throws {
     let trace = try Trace(TraceMemory(bytes))
     var parts: [ChunkRows] = []
     var events: [TraceEvent] = []
+    var heap: [HeapChunk] = []
     try trace.forEachPart { _, part in
       switch part {
       case .rows(let rows): parts.append(rows)
       case .events(let batch): for index in 0..<batch.count { events.append(batch.event(index)) }
+      case .heap(let chunk): heap.append(chunk)
       }
     }
     self.parts = parts
     self.events = events
+    self.heap = heap
     ending = trace.ending
   }
 
+  var count: Int { parts.count + events.count + heap.count }
+
   func isPrefix(of whole: Contents) -> Bool {
-    whole.parts.starts(with: parts) && whole.events.starts(with: events)
+    whole.parts.starts(with: parts) && whole.events.starts(with: events) && whole.heap.starts(with: heap)
   }
 }

@@ -30,14 +30,27 @@ enum lifespan_chunk_kind {
   LIFESPAN_CHUNK_END = 13,
   LIFESPAN_CHUNK_SAMPLES = 14,
   LIFESPAN_CHUNK_THREAD_ORIGINS = 15,
+  LIFESPAN_CHUNK_HEAP = 16,
+  LIFESPAN_CHUNK_HEAP_NODES = 17,
+  LIFESPAN_CHUNK_HEAP_EDGES = 18,
+  LIFESPAN_CHUNK_HEAP_ROOTS = 19,
+  LIFESPAN_CHUNK_HEAP_NAMES = 20,
 };
 // Flags of a SAMPLES row.
 #define LIFESPAN_SAMPLE_MARK 1u // taken at a mark
 #define LIFESPAN_SAMPLE_END 2u  // taken when the program ended by itself
 #define LIFESPAN_SAMPLE_HEAP 4u // the heap's pages were counted
-#define LIFESPAN_CHUNK_KINDS 16u // the highest + 1
+#define LIFESPAN_CHUNK_KINDS 16u // the highest that CDrain writes + 1: the picture of the heap is the command's
 enum lifespan_codec { LIFESPAN_CODEC_NONE = 0, LIFESPAN_CODEC_ZSTD = 1 };
 #define LIFESPAN_CHUNK_MUST_UNDERSTAND 1u // flag
+
+// Columns of the HEAP chunks: their head, and from 1 more than this number on their values (of HEAP its notes).
+#define LIFESPAN_HEAP_HEAD 0x81u
+#define LIFESPAN_HEAP_COLUMN 0x90u
+// Why a picture of the heap was taken.
+#define LIFESPAN_HEAP_AT_EXIT 0u
+#define LIFESPAN_HEAP_AT_MARK 1u
+#define LIFESPAN_HEAP_ON_REQUEST 2u
 
 // Event kinds in an EVENTS chunk: low 6 bits of the kind byte.
 enum lifespan_event_kind {

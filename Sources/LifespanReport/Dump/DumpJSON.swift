@@ -169,7 +169,7 @@ enum DumpJSON {
     return .object(members)
   }
 
-  private static func record(_ kind: String, _ pairs: KeyValuePairs<String, JSONValue>) -> JSONValue {
+  static func record(_ kind: String, _ pairs: KeyValuePairs<String, JSONValue>) -> JSONValue {
     .object([.init(key: "record", value: .string(kind))] + JSONValue.pairs(pairs).members)
   }
 

@@ -21,6 +21,7 @@ public struct TraceDump {
       switch part {
       case .rows(let rows): lines += Self.lines(rows, &sites).map { "  " + $0 }
       case .events(let batch): for index in 0..<batch.count { lines.append("  " + DumpLines.line(batch, index)) }
+      case .heap(let part): lines += DumpHeap.lines(part).map { "  " + $0 }
       }
       use(style.text(lines))
     }
@@ -41,6 +42,7 @@ public struct TraceDump {
       switch part {
       case .rows(let rows): values += Self.values(rows, &sites)
       case .events(let batch): for index in 0..<batch.count { values.append(DumpJSON.value(batch, index)) }
+      case .heap(let part): values += DumpHeap.values(part)
       }
       let lines = values.map { "\n  " + $0.text(atDepth: .max) }.joined(separator: ",")
       use(isFirst || lines.isEmpty ? lines : "," + lines)

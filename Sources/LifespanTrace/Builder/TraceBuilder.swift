@@ -53,6 +53,11 @@ public struct TraceBuilder {
   /// Writes a chunk of rows as given. It stands before the events that are still to be written.
   public mutating func rows(_ rows: ChunkRows) { writer.write(rows) }
 
+  /// Writes a picture of the heap.
+  public mutating func heap(_ graph: HeapGraph, length: Int = HeapGraph.chunkLength) {
+    graph.forEachChunk(length: length) { writer.append($0, $1) }
+  }
+
   /// Adds a type.
   public mutating func type(
     _ name: String, kind: ObjectKind = .classInstance, size: UInt64 = 32, caller: UInt64 = 0, tracked: Bool = false,
