@@ -21,11 +21,13 @@ let inTheProgram: [Target] = [
     .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
     .target(name: "LifespanSymbols", dependencies: ["CElf"]),
     .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols", "LifespanTrace"]),
+    .target(name: "CHeap", dependencies: ["CTraceFormat"]),
     .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
     .executableTarget(
       name: "LifespanCommand",
       dependencies: [
-        "CDrain", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanReport", "LifespanTrace",
+        "CDrain", "CHeap", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanReport", "LifespanSymbols",
+        "LifespanTrace",
       ],
       path: "Tools/lifespan"),
   ]

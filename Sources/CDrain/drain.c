@@ -69,8 +69,8 @@ void lifespan_drain_destroy(struct lifespan_drain *d) {
   drain_heap_destroy(&d->memory);
   struct drain_index *indexes[] = {&d->site_index, &d->row_index, &d->class_index};
   for (int i = 0; i < 3; i++) drain_index_destroy(indexes[i]);
-  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row, &d->saved, &d->regions.nodes};
-  for (int i = 0; i < 9; i++) drain_bytes_free(bytes[i]);
+  struct drain_bytes *bytes[] = {&d->types, &d->rows, &d->sites, &d->marks, &d->nodes, &d->names, &d->row, &d->saved, &d->regions.nodes, &d->frozen};
+  for (int i = 0; i < 10; i++) drain_bytes_free(bytes[i]);
   for (int i = 0; i < (int)LIFESPAN_CHUNK_KINDS; i++) drain_bytes_free(&d->kept[i]);
   drain_pages_free(d, sizeof(*d));
 }

@@ -194,6 +194,8 @@ struct lifespan_drain {
   struct drain_sample sample;
   uint64_t sampling_since_ns;
   uint32_t sample_answered;
+  uint32_t pictured; // options.leaks: map->picture_wanted as last answered
+  struct drain_bytes frozen; // chunks of the newest picture of the heap, for a file that takes the trace's place
   uint32_t verified; // options.verify: the program that wants to end may, as far as its counts go
 
   struct lifespan_drain_counts counts;
@@ -373,7 +375,11 @@ struct lifespan_drain *drain_fork_pop(struct lifespan_drain *d);
 void drain_fork_inherit(struct lifespan_drain *d, struct lifespan_drain *from);
 void drain_fork_begin(struct lifespan_drain *d, uint64_t forked);
 
+// frozen.c
+void drain_frozen_tell(struct lifespan_drain *d, struct drain_encoder *e);
+
 // run.c: the request slot
+void drain_futex_wake(_Atomic uint32_t *word);
 bool drain_request_posted(const struct lifespan_drain *d);
 void drain_answer_request(struct lifespan_drain *d);
 

@@ -178,6 +178,7 @@ static void next_work(struct lifespan_drain *d, uint64_t budget) {
   next_tell_discarded(d);
   drain_encoder_close_events(n->encoder);
   drain_encoder_write_rest(n->encoder);
+  drain_frozen_tell(d, n->encoder);
   drain_picture_free(&n->picture);
   n->done = true;
   n->base = n->encoder->bytes_written;

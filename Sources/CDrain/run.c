@@ -23,7 +23,7 @@
 // are missing and no more (up to 10 ms in a ring, these, and the round that ends them).
 #define WRITE_EVERY_NS 25000000ull
 
-static void run_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0); }
+void drain_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0); }
 
 static void run_sleep(struct lifespan_drain *d, uint32_t seen, uint64_t ns) {
   struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
@@ -106,7 +106,7 @@ void drain_answer_request(struct lifespan_drain *d) {
   request->length = result < 0 ? 0 : (uint32_t)result;
   request->more = more;
   atomic_store_explicit(&request->state, LIFESPAN_REQUEST_ANSWERED, memory_order_release);
-  run_futex_wake(&request->state);
+  drain_futex_wake(&request->state);
 }
 
 #endif

@@ -48,7 +48,8 @@ static struct {
   void *(*memalign)(size_t, size_t);
   void *(*valloc)(size_t);
   void *(*pvalloc)(size_t);
-} next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_free, libc_posix_memalign, __libc_memalign, __libc_memalign, libc_valloc, libc_pvalloc};
+  size_t (*malloc_usable_size)(void *);
+} next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_free, libc_posix_memalign, __libc_memalign, __libc_memalign, libc_valloc, libc_pvalloc, NULL};
 static uint32_t looked; // 0 not yet, 1 somebody looks, 2 done
 
 // The definitions behind ours in the order of symbol lookup. By whichever call comes first, long before there is a second thread.
@@ -69,6 +70,7 @@ static void look_up(void) {
   FIND(valloc);
   FIND(pvalloc);
   FIND(free);
+  FIND(malloc_usable_size);
 #undef FIND
   __atomic_store_n(&looked, 2, __ATOMIC_RELEASE);
 }
@@ -79,6 +81,37 @@ static void look_up(void) {
 static void *(*executable_malloc)(size_t);
 void lifespan_preload_name_with(void *function) { executable_malloc = (void *(*)(size_t))function; }
 
+// ---- Zeros ----------------------------------------------------------------------------------------------------------------
+// With --leaks new memory holds no addresses of blocks that lay there before: a search for whatever is still held would find those, and miss leaks
+// (measured: 3 to 21 of 21 found without, 21 of 21 with it). The whole block, as arrays use what the allocator has rounded up to.
+
+static bool fills;
+void lifespan_preload_fill(void) { fills = true; }
+
+// The allocator's own word before a block of glibc's: its pages are fresh from the kernel, and touching them would cost memory.
+#define FRESH_LEAST (128u << 10)
+static bool is_fresh(const void *block, size_t usable) {
+  return usable >= FRESH_LEAST && next.malloc == __libc_malloc && ((const size_t *)block)[-1] & 2;
+}
+
+static inline size_t usable_size(void *block, size_t size) {
+  size_t usable = block && next.malloc_usable_size ? next.malloc_usable_size(block) : 0;
+  return usable > size ? usable : size;
+}
+
+static inline void fill(void *block, size_t size) {
+  if (__builtin_expect(!fills, 1) || !block) return;
+  size_t usable = usable_size(block, size);
+  if (!is_fresh(block, usable)) memset(block, 0, usable);
+}
+
+// What a block has got more by realloc. `before`: its usable size.
+static inline void fill_growth(void *block, size_t before, size_t size) {
+  if (__builtin_expect(!fills, 1) || !block) return;
+  size_t usable = usable_size(block, size);
+  if (usable > before && !is_fresh(block, usable)) memset((char *)block + before, 0, usable - before);
+}
+
 // ---- Births ---------------------------------------------------------------------------------------------------------------
 
 // A call of the next definition, then a birth of its result.
@@ -87,6 +120,7 @@ void lifespan_preload_name_with(void *function) { executable_malloc = (void *(*)
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR); \
   void *block = call;                                            \
   lifespan_quiet_end(was);                                       \
+  fill(block, size);                                             \
   lifespan_record_block(block, size, caller);                    \
   return block;
 
@@ -100,7 +134,11 @@ static void *calloc_hook(size_t count, size_t size) {
     void *block = executable_malloc(count * size);
     return block ? memset(block, 0, count * size) : NULL;
   }
-  ALLOCATE(count * size, NEXT(calloc)(count, size)) // a product that overflows fails there
+  uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
+  void *block = NEXT(calloc)(count, size); // a product that overflows fails there; glibc's clears the whole block
+  lifespan_quiet_end(was);
+  lifespan_record_block(block, count * size, LIFESPAN_CALLER);
+  return block;
 }
 
 static void *aligned_alloc_hook(size_t alignment, size_t size) { ALLOCATE(size, NEXT(aligned_alloc)(alignment, size)) }
@@ -112,7 +150,10 @@ static int posix_memalign_hook(void **out, size_t alignment, size_t size) {
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   int failure = NEXT(posix_memalign)(out, alignment, size);
   lifespan_quiet_end(was);
-  if (!failure) lifespan_record_block(*out, size, LIFESPAN_CALLER);
+  if (!failure) {
+    fill(*out, size);
+    lifespan_record_block(*out, size, LIFESPAN_CALLER);
+  }
   return failure;
 }
 
@@ -137,9 +178,11 @@ static inline __attribute__((always_inline)) void *move(void *address, size_t si
     ALLOCATE_FOR(caller, size, NEXT(realloc)(address, size))
   }
   uint32_t recorded = lifespan_record_moving(address);
+  size_t before = fills ? usable_size(address, 0) : 0;
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   void *moved = NEXT(realloc)(address, size);
   lifespan_quiet_end(was);
+  if (before) fill_growth(moved, before, size);
   lifespan_record_moved(recorded, address, moved, size, caller);
   return moved;
 }

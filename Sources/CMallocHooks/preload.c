@@ -49,6 +49,7 @@ static void start(struct lifespan_map *map) {
     if (!map->capture_reason[0]) snprintf(map->capture_reason, sizeof map->capture_reason, "the recorder did not start (status %d)", (int)status);
     return;
   }
+  if (map->options.leaks) lifespan_preload_fill();
   if (map->options.children) lifespan_preload_follow_forks();
   lifespan_preload_threads_start();
   if (map->options.mark_signal) {

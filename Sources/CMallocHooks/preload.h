@@ -71,6 +71,8 @@ void *lifespan_preload_foreign(const char *name);
 
 // From now on threads are seen from their creation to their end. Once, when recording has begun.
 void lifespan_preload_threads_start(void);
+// From now on every new block is filled with zeros (--leaks). Before there is a second thread.
+void lifespan_preload_fill(void);
 
 #pragma GCC visibility pop
 #endif

@@ -73,6 +73,7 @@ static void *opened(struct note *note, void **argument) {
   void *routine = note->routine;
   *argument = note->argument;
   struct lifespan_thread_note about = note->about;
+  note->argument = NULL; // who looks for what is still held would find it here
   give_back(note);
   lifespan_thread_began(&about);
   if (end_is_seen) pthread_setspecific(end_key, &end_key);

@@ -218,6 +218,7 @@ void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 // All of them outside hooks, one thread at a time.
 // Installs the hooks of the table that are wanted and not there yet. False: none; the reason is in map->capture_reason.
 bool lifespan_hooks_start(bool one_thread);
+void lifespan_leave_start(bool one_thread); // leave.c: the entry of exit
 void lifespan_hooks_test(void); // after that: an object of our own must be seen, else the next way is tried
 bool lifespan_hooks_fall_back(void); // to pointer mode, which is partial; false: not possible here
 bool lifespan_pointers_start(void);  // sets the runtime's pointers (hooks_pointer.c); false: not this runtime, nothing set

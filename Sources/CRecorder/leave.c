@@ -4,6 +4,10 @@
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+#include "detour.h"
 #include "internal.h"
 #include "raw.h"
 #include "sandbox.h"
@@ -13,6 +17,7 @@
 #define PATIENCE_BEGIN_NS 1000000000ull
 #define FUTEX_WAIT 0             // not private: the other side is another process
 #define FUTEX_WAKE 1
+#define PATIENCE_PICTURE_NS 600000000000ull // it reads the whole heap, and a slow machine's may be large
 
 // Until `word` has come to `wanted`, `patience` at most.
 static void wait_for(struct lifespan_map *map, const _Atomic uint32_t *word, uint32_t wanted, uint64_t patience, bool may_not_live_yet) {
@@ -29,9 +34,13 @@ static void wait_for(struct lifespan_map *map, const _Atomic uint32_t *word, uin
   }
 }
 
+// Asks by `wanted` and waits for the answer.
+static void ask_for(struct lifespan_map *map, _Atomic uint32_t *wanted, const _Atomic uint32_t *done, uint64_t patience) {
+  wait_for(map, done, 1 + atomic_fetch_add_explicit(wanted, 1, memory_order_acq_rel), patience, false);
+}
+
 static void wait_for_look(struct lifespan_map *map) {
-  uint32_t wanted = 1 + atomic_fetch_add_explicit(&map->sample_wanted, 1, memory_order_acq_rel);
-  wait_for(map, &map->sample_done, wanted, map->options.verify ? PATIENCE_VERIFY_NS : PATIENCE_NS, false);
+  ask_for(map, &map->sample_wanted, &map->sample_done, map->options.verify ? PATIENCE_VERIFY_NS : PATIENCE_NS);
 }
 
 void lifespan_wait_for_trace(struct lifespan_map *map) {
@@ -41,10 +50,37 @@ void lifespan_wait_for_trace(struct lifespan_map *map) {
   wait_for(map, (const _Atomic uint32_t *)(const void *)&commits->current, 1, PATIENCE_BEGIN_NS, true);
 }
 
+// ---- The entry of exit (options.leaks) ------------------------------------------------------------------------------------------
+// What atexit handlers and static destructors release is still held there. The C library calls exit itself when main returns, by a jump that nobody can
+// interpose: so its entry is detoured.
+
+static void (*original_exit)(int);
+static bool exit_is_seen;
+static _Atomic uint32_t exits;
+
+static void exit_hook(int status) {
+  struct lifespan_map *map = lifespan_process.map;
+  // A second call (of another thread, or in a handler) waits for nothing: the first one's picture is the program's end. The child of a vfork is not the program.
+  if (lifespan_on() && (uint32_t)lifespan_raw4(SYS_getpid, 0, 0, 0, 0) == map->pid && !atomic_fetch_add(&exits, 1)) {
+    ask_for(map, &map->picture_wanted, &map->picture_done, PATIENCE_PICTURE_NS);
+  }
+  original_exit(status);
+  __builtin_unreachable();
+}
+
+void lifespan_leave_start(bool one_thread) {
+  if (!lifespan_process.map->options.leaks) return;
+  struct lifespan_detour detour = {.name = "exit", .entry = dlsym(RTLD_NEXT, "exit"), .hook = (void *)exit_hook, .original = (void **)&original_exit};
+  exit_is_seen = lifespan_detours_install(&detour, 1, one_thread) == 1;
+}
+
 void lifespan_recorder_leaving(void) {
   if (!lifespan_on()) return;
-  atomic_store_explicit(&lifespan_process.map->state, LIFESPAN_PROGRAM_ENDING, memory_order_release);
-  wait_for_look(lifespan_process.map);
+  struct lifespan_map *map = lifespan_process.map;
+  atomic_store_explicit(&map->state, LIFESPAN_PROGRAM_ENDING, memory_order_release);
+  // Where the entry of exit could not be changed the picture is later than it should be, and better than none.
+  if (map->options.leaks && !exit_is_seen) ask_for(map, &map->picture_wanted, &map->picture_done, PATIENCE_PICTURE_NS);
+  wait_for_look(map);
 }
 
 void lifespan_recorder_marked(void) {

@@ -185,6 +185,7 @@ enum lifespan_start_status lifespan_recorder_start(struct lifespan_map *map, boo
     return LIFESPAN_START_UNHOOKABLE;
   }
   lifespan_wait_for_trace(map);
+  lifespan_leave_start(one_thread());
   lifespan_switch_page->on = 1;
   lifespan_record_early_blocks();
   if (!blocks_alone) lifespan_hooks_test();

@@ -1,5 +1,5 @@
 // Stops all threads of a process that we may trace, outside of given stretches of code, reads its memory meanwhile, and lets it go on.
-// Used by `lifespan doctor --refcounts`. See session.h.
+// Used by `lifespan doctor --refcounts` and for pictures of the heap. See session.h.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -13,26 +13,11 @@
 #include <sys/wait.h>
 
 #include "session.h"
+#include "session_stopped.h"
 
-#define THREADS_MOST 4096u
 #define STEPS_MOST 20000u // of one thread: whoever does not get out of the code is taken as it stands
 #define STEPS_BETWEEN 64u
 #define FRAMES_BYTES 4096u
-
-struct thread {
-  pid_t tid;
-  int signal; // one that came meanwhile, and is delivered when it goes on
-};
-
-struct session_stopped {
-  pid_t pid;
-  const struct session_code *code;
-  size_t code_count;
-  void (*meanwhile)(void *);
-  void *context;
-  size_t count;
-  struct thread threads[THREADS_MOST];
-};
 
 static bool is_known(const struct session_stopped *s, pid_t tid) {
   for (size_t i = 0; i < s->count; i++)
@@ -41,7 +26,7 @@ static bool is_known(const struct session_stopped *s, pid_t tid) {
 }
 
 // Waits until the thread stops. False: it is gone; its end is left for whoever waits for the process.
-static bool wait_stop(struct thread *thread) {
+bool session_wait_stop(struct session_thread *thread) {
   for (;;) {
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) != 0) {
@@ -73,8 +58,8 @@ static bool is_dead(pid_t pid) {
 static int seize(struct session_stopped *s, pid_t tid) {
   if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno == ESRCH || is_dead(s->pid) ? 0 : -errno;
   if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return 0;
-  struct thread thread = {.tid = tid};
-  if (wait_stop(&thread)) s->threads[s->count++] = thread;
+  struct session_thread thread = {.tid = tid};
+  if (session_wait_stop(&thread)) s->threads[s->count++] = thread;
   return 0;
 }
 
@@ -89,7 +74,7 @@ static int seize_new(struct session_stopped *s) {
   while (!error && (entry = readdir(folder))) {
     pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
     if (tid <= 0 || is_known(s, tid)) continue;
-    if (s->count == THREADS_MOST) error = -EMFILE;
+    if (s->count == SESSION_THREADS_MOST) error = -EMFILE;
     size_t before = s->count;
     if (!error) error = seize(s, tid);
     // A main thread that has ended by itself stays in the list, and can't be traced.
@@ -135,11 +120,11 @@ static bool is_busy(const struct session_stopped *s, pid_t tid) {
 }
 #endif
 
-static void step_out(struct session_stopped *s, struct thread *thread) {
+static void step_out(struct session_stopped *s, struct session_thread *thread) {
   for (unsigned steps = 0; steps < STEPS_MOST && is_busy(s, thread->tid); steps++) {
     // It may be waiting for room in its ring, in our own code.
     if (steps % STEPS_BETWEEN == STEPS_BETWEEN - 1) s->meanwhile(s->context);
-    if (ptrace(PTRACE_SINGLESTEP, thread->tid, NULL, NULL) != 0 || !wait_stop(thread)) return;
+    if (ptrace(PTRACE_SINGLESTEP, thread->tid, NULL, NULL) != 0 || !session_wait_stop(thread)) return;
   }
 }
 

@@ -134,6 +134,29 @@ int lifespan_drain_verify(struct lifespan_drain *drain, lifespan_word_reader rea
 bool lifespan_drain_verify_wanted(const struct lifespan_drain *drain);
 void lifespan_drain_verify_done(struct lifespan_drain *drain);
 
+// ---- A picture of the heap (frozen.c) --------------------------------------------------------------------------------------
+struct lifespan_block {
+  uint64_t address, size, serial; // size: as asked for
+  uint32_t type;
+  uint32_t state; // 0 lives, 1 its deinit has ended and its memory is kept, 2 is being moved
+};
+struct lifespan_type_row;
+// What lives now, in no order: at most so many.
+size_t lifespan_drain_block_limit(const struct lifespan_drain *drain);
+size_t lifespan_drain_blocks(const struct lifespan_drain *drain, struct lifespan_block *blocks, size_t most);
+// Types have numbers below this one. False: none. The name is not terminated, and stays until the next round.
+uint32_t lifespan_drain_type_limit(const struct lifespan_drain *drain);
+bool lifespan_drain_type(const struct lifespan_drain *drain, uint32_t id, struct lifespan_type_row *row, const char **name);
+// The number of the thread with this id (of the kernel, in the program's namespace); 0: not known.
+uint32_t lifespan_drain_thread(const struct lifespan_drain *drain, uint32_t tid);
+// Since the recording's start.
+int64_t lifespan_drain_elapsed_ns(const struct lifespan_drain *drain);
+// Writes one chunk of a picture; `is_first`: a new one begins. 0; EFBIG: the trace's limit leaves no room; or another errno value.
+int lifespan_drain_frozen(struct lifespan_drain *drain, uint32_t kind, const void *bytes, size_t length, bool is_first);
+// options.leaks: whether the program waits in exit for its picture; and: it may end now.
+bool lifespan_drain_picture_wanted(const struct lifespan_drain *drain);
+void lifespan_drain_picture_done(struct lifespan_drain *drain);
+
 // ---- Questions (in process, or by the request slot: op, question bytes -> answer bytes) -------------------------------
 // All integers little-endian as in memory; structs below are the wire format. A question is a lifespan_question; answers are arrays.
 enum lifespan_question_op {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_ABI 4u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_ABI 5u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
@@ -207,6 +207,7 @@ struct lifespan_options {
   uint32_t rings_file;   // 1: the mapping is a file that is to survive, see struct lifespan_commit
   uint32_t mark_signal;  // signal number that marks a generation, 0 none
   uint32_t verify;       // 1: a program that ends waits until the command has compared its reference counts with ours
+  uint32_t leaks;        // 1: new blocks are filled with zeros, and a program that calls exit waits until the command has a picture of its heap
   uint32_t rules_length; // bytes of `rules`
   char rules[2048];      // "+PATTERN\n" record / "-PATTERN\n" ignore, in order, last match wins
 };
@@ -267,6 +268,9 @@ struct lifespan_map {
   _Atomic uint64_t rings_refused;   // events without a ring (more threads than slots, no memory)
   _Atomic uint32_t next_thread;     // numbers handed out so far
   _Atomic uint32_t marks;           // number handed out so far: unnamed marks are A, B, … by the reader
+  // options.leaks: a program that enters exit adds 1, wakes the consumer and waits until `done` is the same
+  _Atomic uint32_t picture_wanted;
+  _Atomic uint32_t picture_done;
   struct lifespan_options options;
 };
 _Static_assert(sizeof(struct lifespan_map) <= 8192, "header");
@@ -322,7 +326,7 @@ _Static_assert(sizeof(struct lifespan_request) + LIFESPAN_REQUEST_OFFSET == LIFE
 
 // ---- Session socket (SOCK_SEQPACKET, path in LIFESPAN_SESSION) ------------------------------------------------------
 // One message up, one message back. LIFESPAN_OP_HELLO is the recorder's; the answer may carry the mapping's descriptor (SCM_RIGHTS).
-enum lifespan_op { LIFESPAN_OP_HELLO = 1, LIFESPAN_OP_MARK = 2, LIFESPAN_OP_START = 3, LIFESPAN_OP_STOP = 4, LIFESPAN_OP_STATUS = 5, LIFESPAN_OP_FLUSH = 6 };
+enum lifespan_op { LIFESPAN_OP_HELLO = 1, LIFESPAN_OP_MARK = 2, LIFESPAN_OP_START = 3, LIFESPAN_OP_STOP = 4, LIFESPAN_OP_STATUS = 5, LIFESPAN_OP_FLUSH = 6, LIFESPAN_OP_PICTURE = 7, LIFESPAN_OP_PICTURE_DONE = 8 };
 enum lifespan_verdict {
   LIFESPAN_VERDICT_RECORD = 1, // you are the program: map the descriptor
   LIFESPAN_VERDICT_PASS = 2,   // not you: stay inert; children are asked
@@ -337,7 +341,7 @@ struct lifespan_message {
   uint64_t number;   // free use by op; HELLO: the fork that made this process (0: it was executed), its parent's recording in `status`
   uint32_t runtime;  // HELLO: 1 there is a Swift runtime that can be hooked, 0 none, 2 there is one that can't (text says why)
   uint32_t length;   // bytes of text
-  char text[1024];   // HELLO: path of the executable; MARK: name; MARK answer: nanoseconds, a blank, the name; STATUS answer: one line of JSON; not terminated
+  char text[1024];   // PICTURE: "mark" or empty; its answer's number: which one it will be. PICTURE_DONE: status EAGAIN until it is there. HELLO: path of the executable; MARK: name; MARK answer: nanoseconds, a blank, the name; STATUS answer: one line of JSON; not terminated
 };
 
 #endif

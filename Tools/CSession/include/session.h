@@ -82,6 +82,28 @@ void session_go_on(struct session_stopped *stopped);
 // lifespan_word_reader: `context` is the struct session_stopped.
 size_t session_read_words(void *context, const uint64_t *addresses, size_t count, uint64_t *words);
 
+// ---- session_copy_x86_64.c: what the threads held, and a copy of the process. On the thread that has stopped it.
+
+struct session_registers {
+  pid_t tid;
+  bool in_kernel; // it has been interrupted in a system call, or has just come out of one
+  uint64_t pc, sp, thread_pointer;
+  uint32_t count;
+  uint64_t words[544]; // `count` words that may be references
+};
+size_t session_thread_count(const struct session_stopped *stopped);
+// False: not to be had.
+bool session_registers(const struct session_stopped *stopped, size_t index, struct session_registers *registers);
+
+struct session_copy {
+  pid_t pid;      // 0: none
+  pid_t known_as; // in the program's own namespace
+};
+// Makes a child of the stopped process that runs nothing and ends with us. 0; -EPERM: a filter of system calls forbids it; or another -errno.
+int session_copy_make(struct session_stopped *stopped, struct session_copy *copy);
+// Ends it, and lets the program `pid` (which runs) collect it.
+void session_copy_end(pid_t pid, const struct session_copy *copy);
+
 // ---- session_socket.c: SOCK_SEQPACKET messages with descriptors.
 
 // One message, with `descriptor` attached when it is >= 0. Returns 0 or -errno.

@@ -5,8 +5,9 @@ import LifespanReport
 
 enum MarkCommand {
   static let spec = CommandSpec(
-    name: "mark", usage: "[PID] [NAME] [--json]",
-    summary: "mark a generation: name it after what has just been done", operands: .count(0...2), options: [.json],
+    name: "mark", usage: "[PID] [NAME] [--leaks] [--json]",
+    summary: "mark a generation: name it after what has just been done", operands: .count(0...2),
+    options: [.flag("--leaks", help: "also take a picture of the heap, for leaks and holders"), .json],
     discussion: { "PID may be left out where one recording runs. A mark without a name is A, B, … Z, AA." }, run: run)
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
@@ -25,6 +26,7 @@ enum MarkCommand {
     guard let answer = MarkAnswer(line: message.text) else {
       throw CommandFailure("process \(running.status.pid): its recording is of another version of lifespan")
     }
+    if arguments.has("--leaks") { try running.takePicture(ofMark: true) }
     StandardStreams.printLine(
       arguments.has("--json") ? document(answer, message.raw.number, running.status).text : answer.name)
     return .success

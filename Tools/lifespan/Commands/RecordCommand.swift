@@ -43,6 +43,9 @@ enum RecordCommand {
     .option(
       "--rings", value: "FILE",
       help: "keep what is not in the trace yet in a file: nothing is lost when program and command are killed at once"),
+    .flag(
+      "--leaks",
+      help: "a picture of the heap when the program ends, for leaks and holders; new blocks are filled with zeros"),
     .flag("--children", help: "every process below the program gets a trace of its own"),
     .flag("--stats", help: "print statistics on stderr at the end"),
   ]

@@ -1,5 +1,5 @@
 // Where in a running process reference counts are changed and recorded: a thread that stands there is between a record and what it records.
-// Used by RefcountVerifier.
+// Used by RefcountVerifier and HeapPictures.
 
 import CSession
 import Glibc
@@ -46,6 +46,16 @@ struct ProcessCode {
       }
     }
     return code
+  }
+
+  /// The recorder's own code alone: a thread that stands there is between an allocation and what tells of it.
+  mutating func recording(of pid: Int32) -> [session_code] {
+    Self.mappings(of: pid).compactMap { mapping in
+      guard mapping.isCode, mapping.path.isEmpty || FilePath.name(mapping.path).hasPrefix("liblifespan_preload") else {
+        return nil
+      }
+      return session_code(start: mapping.start, end: mapping.end, calls_out: !mapping.path.isEmpty)
+    }
   }
 
   private mutating func functions(of path: String) -> [Range<UInt64>] {

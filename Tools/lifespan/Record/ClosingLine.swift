@@ -27,6 +27,7 @@ enum ClosingLine {
     if let stacks = Preface.checkedStacks(checked, equal: equal) { line += ", " + stacks }
     line += traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? ""
     if traces.allSatisfy(\.blocksAlone) { line += ", no Swift runtime: malloc blocks only" }
+    if let missing = traces.lazy.compactMap(\.unpictured).first { line += ", no picture of the heap: \(missing)" }
     line += "."
     if let broken = traces.first(where: { $0.error != 0 }) {
       return line + " \(broken.path) is cut: \(SystemError.text(broken.error))."

@@ -38,6 +38,8 @@ struct RecordOptions: Sendable {
   var rings: String?
   /// Every process of the tree gets a trace of its own.
   var children = false
+  /// --leaks: a picture of the heap at the program's end.
+  var leaks = false
   /// `doctor --refcounts`: counts are compared with the runtime's, so often; nil: they are not.
   var verifyMilliseconds: Int32?
   /// As typed, for the trace's INFO.
@@ -66,6 +68,7 @@ struct RecordOptions: Sendable {
     regions = arguments.has("--vm")
     if regions, swiftOnly { throw UsageError.excluded("--vm", by: "--swift-only") }
     children = arguments.has("--children")
+    leaks = arguments.has("--leaks")
     rings = arguments.value("--rings")
     if rings == "" { throw UsageError.badValue(option: "--rings", value: "", expected: "a file name") }
     asTyped = arguments.given.map { $0.value.isEmpty ? $0.name : $0.name + " " + ShellWord.quoted($0.value) }
@@ -132,6 +135,7 @@ struct RecordOptions: Sendable {
     options.children = children ? 1 : 0
     options.rings_file = rings == nil ? 0 : 1
     options.mark_signal = UInt32(markSignal)
+    options.leaks = leaks ? 1 : 0
     options.verify = verifyMilliseconds == nil ? 0 : 1
     options.rules_length = UInt32(rules.utf8.count)
     withUnsafeMutableBytes(of: &options.rules) { $0.copyBytes(from: rules.utf8) }

@@ -13,6 +13,8 @@ extension RecordSession {
     case LIFESPAN_OP_MARK: return (withRecording(question) { self.mark(question.text, in: $0) }, -1)
     case LIFESPAN_OP_START: return (withRecording(question) { self.turn($0, on: true) }, -1)
     case LIFESPAN_OP_STOP: return (withRecording(question) { self.turn($0, on: false) }, -1)
+    case LIFESPAN_OP_PICTURE: return (withRecording(question) { self.picture(question, of: $0) }, -1)
+    case LIFESPAN_OP_PICTURE_DONE: return (withRecording(question) { self.pictureIsDone(question, $0) }, -1)
     case LIFESPAN_OP_FLUSH:
       return (withRecording(question) { SessionMessage(LIFESPAN_OP_FLUSH, status: UInt32($0.flush())) }, -1)
     default: return (SessionMessage(question.op, status: UInt32(EOPNOTSUPP)), -1)
@@ -110,6 +112,21 @@ extension RecordSession {
       return SessionMessage(LIFESPAN_OP_MARK, number: number, text: answer.line)
     case .failure(let error): return SessionMessage(LIFESPAN_OP_MARK, status: UInt32(error.code))
     }
+  }
+
+  /// A picture is wished for; it is made meanwhile, and asked for by its number.
+  private func picture(_ question: SessionMessage, of recording: Recording) -> SessionMessage {
+    let number = recording.wishForPicture(ofMark: question.text == "mark")
+    return SessionMessage(LIFESPAN_OP_PICTURE, number: UInt64(number))
+  }
+
+  /// Whether the picture whose number is the question's status is there; the text says why it is not to be had.
+  private func pictureIsDone(_ question: SessionMessage, _ recording: Recording) -> SessionMessage {
+    let pictures = recording.pictures
+    guard pictures.done >= question.raw.status else {
+      return SessionMessage(LIFESPAN_OP_PICTURE_DONE, status: UInt32(EAGAIN))
+    }
+    return SessionMessage(LIFESPAN_OP_PICTURE_DONE, text: pictures.obstacle ?? "")
   }
 
   private func turn(_ recording: Recording, on: Bool) -> SessionMessage {

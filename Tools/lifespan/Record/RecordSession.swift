@@ -51,7 +51,7 @@ final class RecordSession {
     var latecomers = Latecomers()
     while true {
       while programEnd == nil || !recordings.isEmpty {
-        step(milliseconds: options.verifyMilliseconds.map { min($0, 5) } ?? -1)
+        step(milliseconds: patience)
       }
       // What the program left behind may be about to begin.
       guard let server, !isDecided, latecomers.mayCome(session: server.path, greeted: greeted) else { break }
@@ -66,6 +66,12 @@ final class RecordSession {
 
   func noteGreeting(of pid: Int32) { greeted.insert(pid) }
 
+  /// How long to wait for something to happen; a program that waits for us in its exit tells in the mapping alone.
+  private var patience: Int32 {
+    let looks = options.leaks || recordings.contains { $0.pictures.isBusy }
+    return options.verifyMilliseconds.map { min($0, 5) } ?? (looks ? 5 : -1)
+  }
+
   /// Waits for one thing to happen and deals with it.
   private func step(milliseconds: Int32) {
     let watched = recordings.filter { $0.pidfd >= 0 }
@@ -73,7 +79,10 @@ final class RecordSession {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     let count = poll(&polled, nfds_t(polled.count), milliseconds)
-    for recording in recordings { recording.verifyWhenDue() }
+    for recording in recordings {
+      recording.verifyWhenDue()
+      recording.takePicturesWhenDue()
+    }
     if count <= 0 { return }
     // Hellos first: a program that has just begun and ended is still recorded.
     if polled[1].revents != 0 { serveAll() }

@@ -51,6 +51,8 @@ final class Recording {
   private let next: OpaquePointer?
   /// Reference counts against the runtime's; nil: not asked for.
   let verifier: RefcountVerifier?
+  /// Of its heap.
+  let pictures: HeapPictures
 
   /// Makes the mapping and the drain; draining begins with `start`.
   init(_ process: RecordedProcess, number: UInt32, options: RecordOptions, file: TraceFile) throws {
@@ -59,6 +61,7 @@ final class Recording {
     standing = process.standing
     self.file = file
     self.options = options
+    pictures = HeapPictures(pid: process.pid, options: options)
     verifier = options.verifyMilliseconds.map { RefcountVerifier(pid: process.pid, milliseconds: $0) }
     var given = options.forMapping()
     var made: OpaquePointer?
@@ -204,6 +207,19 @@ final class Recording {
     withDrain { verifier.look($0, isEnding: isEnding) }
   }
 
+  /// Begins a picture of its heap where one is wanted, or the program waits for it to end; writes one that is ready.
+  func takePicturesWhenDue() {
+    guard hasBegun, options.leaks || pictures.isBusy else { return }
+    if pictures.isReady { withDrain { pictures.write($0) } }
+    if pictures.isDue(drain) { withDrain { pictures.begin($0) } }
+  }
+
+  /// Wishes for a picture of its heap (of the mark that was set last): the number that it will have.
+  func wishForPicture(ofMark: Bool) -> UInt32 {
+    let marks = counts.marks
+    return pictures.wish(ofMark && marks > 0 ? .mark(Generation(UInt32(clamping: marks - 1))) : .request)
+  }
+
   /// Its process executes another program now: what was recorded was only the way there.
   var wasPassage: Bool {
     let counts = self.counts
@@ -214,6 +230,7 @@ final class Recording {
 
   /// Ends it. `waitStatus`: how the process ended as wait reports it, nil where only its own word is known.
   func finish(waitStatus: Int32?) -> FinishedRecording {
+    pictures.abandon()
     var error = stopDraining()
     let clean = waitStatus.map { $0 & 0x7f == 0 } ?? isEnding
     let began = hasBegun
@@ -237,7 +254,8 @@ final class Recording {
     return FinishedRecording(
       path: file.path, program: facts.name, standing: standing, began: began, blocksAlone: blocksAlone,
       counts: counts, error: error, limitation: capture, unbounded: unbounded, stacksChecked: checked,
-      stacksEqual: equal, isGone: isGone, forks: forks, verified: verifier?.findings)
+      stacksEqual: equal, isGone: isGone, forks: forks, verified: verifier?.findings,
+      unpictured: options.leaks ? pictures.missing : nil)
   }
 
   /// Forks whose children have not said hello yet.
@@ -253,6 +271,7 @@ final class Recording {
   /// Ends it without a trace: the recorder in the process goes silent at once, and nobody waits for us.
   func dismiss() {
     session_map_dismiss(map)
+    pictures.abandon()
     _ = stopDraining()
     session_map_release(map, mapping)
     if let ringsPath { unlink(ringsPath) }
@@ -307,4 +326,6 @@ struct FinishedRecording {
   var forks: [ForkState] = []
   /// `doctor --refcounts`: what came out.
   var verified: RefcountFindings?
+  /// --leaks: why there is no picture of the heap at its end; nil: there is one.
+  var unpictured: String?
 }

@@ -73,10 +73,14 @@ struct RunningRecording: Sendable {
     try Self.all(of: socketPath).first { $0.status.pid == status.pid }?.status ?? status
   }
 
-  /// Asks for this recording; throws a line where it refuses.
-  func ask(_ op: lifespan_op, text: String = "") throws -> SessionMessage {
+  /// Asks for this recording; throws a line where it refuses (but with the status `accepting`).
+  func ask(
+    _ op: lifespan_op, text: String = "", status code: UInt32 = 0, accepting: UInt32 = 0
+  ) throws -> SessionMessage {
     do {
-      let answer = try Self.ask(socketPath, SessionMessage(op, number: UInt64(status.pid), text: text))
+      let question = SessionMessage(op, number: UInt64(status.pid), status: code, text: text)
+      let answer = try Self.ask(socketPath, question)
+      if accepting != 0, answer.raw.status == accepting { return answer }
       if answer.raw.status == UInt32(ENOENT) { throw notYet }
       if answer.raw.status != 0 {
         throw CommandFailure("process \(status.pid): \(SystemError.text(Int32(bitPattern: answer.raw.status)))")

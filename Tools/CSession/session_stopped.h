@@ -1,0 +1,31 @@
+// The threads of a process that stand still: shared by session_stop.c and session_copy_*.c.
+#ifndef SESSION_STOPPED_H
+#define SESSION_STOPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "session.h"
+
+#define SESSION_THREADS_MOST 4096u
+
+struct session_thread {
+  pid_t tid;
+  int signal; // one that came meanwhile, and is delivered when it goes on
+};
+
+struct session_stopped {
+  pid_t pid;
+  const struct session_code *code;
+  size_t code_count;
+  void (*meanwhile)(void *);
+  void *context;
+  size_t count;
+  struct session_thread threads[SESSION_THREADS_MOST];
+};
+
+// Waits until the thread stops. False: it is gone; its end is left for whoever waits for the process.
+bool session_wait_stop(struct session_thread *thread);
+
+#endif

@@ -1,0 +1,85 @@
+// From the scan's arrays to a HeapGraph, with names for what holds blocks from outside. Used by HeapPictureWork.
+
+import CHeap
+import LifespanTrace
+
+/// Makes one graph.
+struct HeapGraphMaking {
+  private let heap: OpaquePointer
+  private let blocks: HeapBlocks
+  private let threads: [HeapThread]
+  private var builder: HeapGraphBuilder
+  private var places: HeapPlaces
+  /// The graph's number of a label of the scan.
+  private var labels: [UInt32: UInt32] = [0: 0]
+  /// Elements beyond have no number of their own: their offset tells.
+  private static let elementsNamed: UInt32 = 1000
+
+  init(_ heap: OpaquePointer, _ blocks: HeapBlocks, _ threads: [HeapThread], _ head: HeapGraph.Head) {
+    self.heap = heap
+    self.blocks = blocks
+    self.threads = threads
+    builder = HeapGraphBuilder(head)
+    places = HeapPlaces(heap, threads)
+  }
+
+  consuming func graph() -> HeapGraph {
+    var begin: UnsafePointer<UInt64>?
+    let edges = heap_edges(heap, &begin)
+    builder.reserve(nodes: blocks.count, edges: begin.map { Int($0[blocks.count]) } ?? 0)
+    for index in 0..<blocks.count { addNode(index) }
+    if let edges, let begin { for index in 0..<blocks.count { addEdges(index, edges, begin) } }
+    addRoots()
+    return builder.finish()
+  }
+
+  private mutating func addNode(_ index: Int) {
+    let block = blocks.storage[index]
+    let name = label(heap_name(heap, index))
+    builder.addNode(
+      address: block.address, size: block.size, serial: block.serial, type: TypeID(block.type), name: name,
+      flags: HeapNodeFlags(rawValue: heap_flags(heap, index)))
+  }
+
+  private mutating func addEdges(
+    _ index: Int, _ edges: UnsafePointer<heap_edge>, _ begin: UnsafePointer<UInt64>
+  ) {
+    for place in Int(begin[index])..<Int(begin[index + 1]) {
+      let edge = edges[place]
+      builder.addEdge(
+        from: UInt32(index), to: edge.target, offset: edge.offset, label: label(edge.label),
+        strength: HeapStrength(rawValue: UInt8(edge.strength)) ?? .conservative)
+    }
+  }
+
+  private mutating func label(_ label: UInt32) -> UInt32 {
+    if let known = labels[label] { return known }
+    var text = ""
+    if label & HEAP_ELEMENT == 0 {
+      if let bytes = heap_label(heap, label) { text = String(cString: bytes) }
+    } else {
+      let element = label & ~HEAP_ELEMENT
+      if element >= Self.elementsNamed { return builder.name("[…]") }
+      text = "[\(element)]"
+    }
+    let id = builder.name(text)
+    labels[label] = id
+    return id
+  }
+
+  private mutating func addRoots() {
+    var count = 0
+    guard let roots = heap_roots(heap, &count) else { return }
+    for index in 0..<count {
+      let root = roots[index]
+      let place = places.name(of: root)
+      builder.addRoot(
+        to: root.target, kind: HeapRootKind(rawValue: root.kind) ?? .unknown, isFirm: root.maybe == 0,
+        label: builder.name(place.text), offset: place.offset, thread: thread(root.thread))
+    }
+  }
+
+  private func thread(_ index: UInt32) -> ThreadID {
+    Int(index) < threads.count ? ThreadID(threads[Int(index)].number) : .unknown
+  }
+}

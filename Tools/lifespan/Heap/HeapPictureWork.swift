@@ -1,0 +1,135 @@
+// One picture of the heap being made: scan, names, graph, chunks. Runs on a thread of its own; made, joined and let go by HeapPictures.
+
+import CHeap
+import CSession
+import Glibc
+import LifespanTrace
+import Synchronization
+
+/// Makes one picture. Everything but `start`, `isDone`, `join` and `letGo` happens on its own thread.
+final class HeapPictureWork: @unchecked Sendable {
+  let point: HeapGraph.Point
+  private let source: HeapSource
+  private var head: HeapGraph.Head
+  private let knowsAll: Bool
+  private let began: UInt64
+  private let pause: UInt64?
+  private let blocks: HeapBlocks
+  private let types: HeapTypes
+  private let threads: [HeapThread]
+  private var thread = pthread_t()
+  private let hasEnded = Atomic<Bool>(false)
+  private var result = HeapPictureResult()
+
+  /// `pause`: how long it took until the program went on; nil: it stands still until the end.
+  init(
+    source: HeapSource, point: HeapGraph.Point, head: HeapGraph.Head, knowsAll: Bool, began: UInt64, pause: UInt64?,
+    blocks: HeapBlocks, types: HeapTypes, threads: [HeapThread]
+  ) {
+    self.source = source
+    self.point = point
+    self.head = head
+    self.knowsAll = knowsAll
+    self.began = began
+    self.pause = pause
+    self.blocks = blocks
+    self.types = types
+    self.threads = threads
+  }
+
+  /// On this thread where there is no other to be had.
+  func start() {
+    let work = Unmanaged.passRetained(self)
+    let failed = pthread_create(
+      &thread, nil,
+      { context in
+        if let context { Unmanaged<HeapPictureWork>.fromOpaque(context).takeRetainedValue().run() }
+        return nil
+      }, work.toOpaque())
+    guard failed != 0 else { return }
+    thread = pthread_t()
+    work.takeRetainedValue().run()
+  }
+
+  var isDone: Bool { hasEnded.load(ordering: .acquiring) }
+
+  /// Waits for its end.
+  func join() -> HeapPictureResult {
+    if thread != pthread_t() { pthread_join(thread, nil) }
+    return result
+  }
+
+  /// The program goes on, the copy ends. On the thread that has stopped it.
+  func letGo() { source.letGo() }
+
+  private func run() {
+    result = make()
+    hasEnded.store(true, ordering: .releasing)
+  }
+
+  // MARK: On its own thread
+
+  private func make() -> HeapPictureResult {
+    withInput { input in
+      guard let heap = heap_begin(&input) else { return .failed("no memory for it") }
+      defer { heap_end(heap) }
+      let error = heap_scan(heap)
+      guard error == 0 else {
+        return .failed(error == ESRCH ? "its memory cannot be read" : SystemError.text(error))
+      }
+      var unread: UInt64 = 0
+      _ = heap_bytes(heap, &unread)
+      if unread > 0 { head.notes.append("\(unread) bytes could not be read") }
+      head.objectsChecked = UInt64(blocks.count)
+      var graph = HeapGraphMaking(heap, blocks, threads, head).graph()
+      graph.head.pauseNanoseconds = pause ?? HeapPictures.now() - began
+      var made = HeapPictureResult()
+      graph.forEachChunk { kind, bytes in made.chunks.append((kind, bytes)) }
+      return made
+    }
+  }
+
+  private func withInput(_ body: (inout heap_input) -> HeapPictureResult) -> HeapPictureResult {
+    let registers = threads.map(\.registers)
+    return types.types.withUnsafeBufferPointer { types in
+      registers.withUnsafeBufferPointer { registers in
+        // The words of each stand in `registers`.
+        let offset = MemoryLayout<session_registers>.offset(of: \.words) ?? 0
+        var list: [heap_thread] = []
+        for index in registers.indices {
+          let one = registers[index]
+          let words = registers.baseAddress.map { UnsafeRawPointer($0 + index) + offset }
+          list.append(
+            heap_thread(
+              pc: one.pc, sp: one.sp, thread_pointer: one.thread_pointer,
+              words: words?.assumingMemoryBound(to: UInt64.self), count: one.count, number: threads[index].number,
+              in_kernel: one.in_kernel))
+        }
+        return list.withUnsafeBufferPointer { list in
+          "liblifespan_preload".withCString { own in
+            var input = heap_input()
+            input.pid = source.pid
+            input.blocks = blocks.storage
+            input.count = blocks.count
+            input.types = types.baseAddress
+            input.type_count = types.count
+            input.threads = list.baseAddress
+            input.thread_count = list.count
+            input.knows_all = knowsAll
+            input.own_image = own
+            return body(&input)
+          }
+        }
+      }
+    }
+  }
+}
+
+/// What came of a picture.
+struct HeapPictureResult: Sendable {
+  var chunks: [(ChunkKind, [UInt8])] = []
+  /// Why there is none.
+  var failure: String?
+
+  static func failed(_ reason: String) -> HeapPictureResult { HeapPictureResult(failure: reason) }
+}
