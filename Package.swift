@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, CLinkedDoor, Lifespan. They link libc alone.
-// Right of it (after the fact): LifespanTrace, LifespanAnalysis, LifespanSymbols, LifespanReport, the command.
+// Right of it (after the fact): LifespanTrace, LifespanAnalysis, LifespanHeap, LifespanSymbols, LifespanReport, the command.
 // Tools/check-layers holds this picture against the imports.
 let inTheProgram: [Target] = [
   .target(name: "CTraceFormat"),
@@ -19,15 +19,17 @@ let inTheProgram: [Target] = [
     .systemLibrary(name: "CElf"),
     .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
     .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
+    .target(name: "LifespanHeap", dependencies: ["LifespanAnalysis", "LifespanTrace"]),
     .target(name: "LifespanSymbols", dependencies: ["CElf"]),
-    .target(name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanSymbols", "LifespanTrace"]),
+    .target(
+      name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanHeap", "LifespanSymbols", "LifespanTrace"]),
     .target(name: "CHeap", dependencies: ["CTraceFormat"]),
     .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
     .executableTarget(
       name: "LifespanCommand",
       dependencies: [
-        "CDrain", "CHeap", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanReport", "LifespanSymbols",
-        "LifespanTrace",
+        "CDrain", "CHeap", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanHeap", "LifespanReport",
+        "LifespanSymbols", "LifespanTrace",
       ],
       path: "Tools/lifespan"),
   ]
@@ -39,9 +41,10 @@ let inTheProgram: [Target] = [
     .testTarget(name: "LifespanTests", dependencies: ["Lifespan", "LifespanAnalysis", "LifespanTrace"]),
     .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
     .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
+    .testTarget(name: "LifespanHeapTests", dependencies: ["LifespanHeap", "LifespanAnalysis", "LifespanTrace"]),
     .testTarget(
       name: "LifespanReportTests",
-      dependencies: ["LifespanReport", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
+      dependencies: ["LifespanReport", "LifespanHeap", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
       exclude: ["Goldens"]),
     // Run the built command, as a user does.
     .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),

@@ -10,6 +10,11 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case csv
   /// A table for a text that will be rendered.
   case markdown
+  /// Test results for a CI server; of leaks only.
+  case junit
+
+  /// The forms of every report that is a table.
+  public static let tables: [ReportFormat] = [.table, .json, .csv, .markdown]
 }
 
 /// How a report is written.
@@ -48,7 +53,7 @@ public struct ReportOptions: Sendable {
     case .markdown:
       let notes = Preface.asides(subject).map { "> \($0.printable)\n" }
       return (notes + grid.markdownLines()).joined(separator: "\n") + "\n"
-    case .table, .json: return nil
+    case .table, .json, .junit: return nil
     }
   }
 

@@ -13,6 +13,9 @@ extension FrameOrigin {
     "FoundationXML", "_FoundationCollections", "Dispatch", "Glibc", "SwiftGlibc", "Lifespan",
   ]
 
+  /// Whether a module is one of the Swift toolchain's.
+  public static func isToolchain(module: String) -> Bool { runtimeModules.contains(module) || module == "__C" }
+
   private static let allocators: Set<String> = [
     "malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
     "mallocx", "rallocx", "reallocarray", "strdup", "strndup", "cfree",

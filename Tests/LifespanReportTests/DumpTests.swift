@@ -9,7 +9,7 @@ final class DumpTests: XCTestCase {
     var text = ""
     try TraceDump(SampleTrace.everything().trace()).write { text += $0 }
     assertGolden(text, "dump.txt")
-    for kind in 1...15 { XCTAssertTrue(text.contains(" \(ChunkKind(UInt8(kind))), "), "chunk kind \(kind)") }
+    for kind in 1...20 { XCTAssertTrue(text.contains(" \(ChunkKind(UInt8(kind))), "), "chunk kind \(kind)") }
   }
 
   func testTheDocumentHoldsEveryRecordOnALineOfItsOwn() throws {
@@ -20,7 +20,7 @@ final class DumpTests: XCTestCase {
     for kind in [
       "chunk", "info", "image", "stack", "type", "thread", "site", "mark", "gap", "task", "total", "recording", "end",
       "sample",
-      "thread_origin",
+      "thread_origin", "heap", "heap_node", "heap_edge", "heap_root", "heap_name",
     ] { XCTAssertTrue(records.contains { $0.hasPrefix("  {\"record\":\"\(kind)\"") }, kind) }
     XCTAssertEqual(records.filter { $0.contains("\"record\":\"event\"") }.count, 14)
   }

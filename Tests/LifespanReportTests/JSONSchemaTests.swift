@@ -13,7 +13,7 @@ final class JSONSchemaTests: XCTestCase {
       "generations": ["generations", "generation-objects"],
       "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"],
       "dump": ["dump", "dump-cut"],
-      "threads": ["threads"],
+      "threads": ["threads"], "leaks": ["leaks", "leaks-withheld"], "holders": ["holders", "holders-leaked"],
     ]
     let ofNow = [
       "list": [["list", "--json"]], "doctor": [["doctor", "--json"], ["doctor", "--json", "ls"]],

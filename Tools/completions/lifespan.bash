@@ -11,7 +11,15 @@ _lifespan() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
       --unwind) words="auto fp libunwind none" ;;
       --lifespan) words="all living destroyed" ;;
-      --format) words="table json csv markdown" ;;
+      --format)
+        case $command in
+          leaks) words="table json junit" ;;
+          export) words="dot" ;;
+          holders | history) words="table json" ;;
+          *) words="table json csv markdown" ;;
+        esac
+        ;;
+      --fail-on) [ "$command" != leaks ] || words="leaked abandoned" ;;
       --when-full) words="wait drop" ;;
       --keep) words="all living" ;;
       --events) words="allocations refcounts" ;;

@@ -5,7 +5,8 @@ enum CommandTable {
   static let commands: [CommandSpec] = [
     RecordCommand.spec, ListCommand.spec, SwitchCommand.start, SwitchCommand.stop, MarkCommand.spec,
     StatsCommand.spec, GenerationsCommand.spec, DiffCommand.spec, ObjectsCommand.spec, HistoryCommand.spec,
-    ThreadsCommand.spec, DoctorCommand.spec, DumpCommand.spec,
+    LeaksCommand.spec, HoldersCommand.spec, ThreadsCommand.spec, ExportCommand.spec, DoctorCommand.spec,
+    DumpCommand.spec,
   ]
 
   static func command(named name: String) throws -> CommandSpec {

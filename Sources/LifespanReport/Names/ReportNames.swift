@@ -64,7 +64,7 @@ public final class ReportNames {
   }
 
   /// Which specialisation of a function it is does not matter to a reader of types.
-  private static func unspecialized(_ function: Frame) -> String {
+  static func unspecialized(_ function: Frame) -> String {
     let specialized = "specialized "
     let name = function.function
     return name.hasPrefix(specialized) ? String(name.dropFirst(specialized.count)) : name
@@ -81,6 +81,9 @@ public final class ReportNames {
     locations.forEach(show)
     return locations.map { symbolizer.frame(at: $0) }
   }
+
+  /// The same without showing them: what a report asks before it knows what it prints.
+  func heapFrames(of stack: StackID) -> [Frame] { trace(stack).locations.map { symbolizer.frame(at: $0) } }
 
   /// Why a stack is not whole, in words; nil when it is.
   public func ending(of stack: StackID) -> String? {

@@ -56,7 +56,7 @@ public struct ObjectsReport {
     switch options.format {
     case .json: json(places).write(use)
     case .csv: csv(places, options.columns, use)
-    case .table, .markdown: use(text(places, options))
+    case .table, .markdown, .junit: use(text(places, options))
     }
   }
 

@@ -72,6 +72,13 @@ enum SampleTrace {
           livingBytes: ByteCount(144), livingFootprint: ByteCount(192))
       ]))
     builder.rows(.totals([TotalRecord(type: node, generation: Generation(0), births: 5, bytes: 240)]))
+    var heap = HeapGraphBuilder(
+      HeapGraph.Head(number: 1, time: TraceTime(17_000), point: .mark(Generation(1)), notes: ["a note"]))
+    let held = heap.addNode(address: 0x6000_0000, size: 48, serial: 3, type: node)
+    let block = heap.addNode(address: 0x6000_0100, size: 16, name: heap.name("side table"), flags: .sideTable)
+    heap.addEdge(from: held, to: block, offset: 8, label: heap.name("next"), strength: .conservative)
+    heap.addRoot(to: held, kind: .stack, isFirm: false, label: heap.name("frame"), offset: 8, thread: worker)
+    builder.heap(heap.finish())
     return builder
   }
 

@@ -9,6 +9,10 @@ enum FailOn: Equatable {
   case growthPercent(Double)
   /// More objects than this.
   case survivors(Int)
+  /// More leaks than this.
+  case leaked(Int)
+  /// More abandoned objects than this.
+  case abandoned(Int)
 
   /// `growth=N%|BYTES` and `survivors[=N]`, as far as the command offers them.
   static func parse(_ arguments: ParsedArguments, offers: [String]) throws -> [FailOn] {
@@ -27,17 +31,25 @@ enum FailOn: Equatable {
     case .growthBytes: return Self.growthBytesForm
     case .growthPercent: return Self.growthPercentForm
     case .survivors: return Self.survivorsForm
+    case .leaked: return Self.leakedForm
+    case .abandoned: return Self.abandonedForm
     }
   }
 
   static let growthBytesForm = "growth=BYTES"
   static let growthPercentForm = "growth=N%"
   static let survivorsForm = "survivors[=N]"
+  static let leakedForm = "leaked[=N]"
+  static let abandonedForm = "abandoned[=N]"
 
   private static func parse(_ what: String, _ limit: String?) -> FailOn? {
     switch (what, limit) {
     case ("survivors", nil): return .survivors(0)
-    case ("survivors", let limit?): return ValueParser.count(limit).flatMap { Int(exactly: $0) }.map { .survivors($0) }
+    case ("leaked", nil): return .leaked(0)
+    case ("abandoned", nil): return .abandoned(0)
+    case ("survivors", let limit?): return number(limit).map { .survivors($0) }
+    case ("leaked", let limit?): return number(limit).map { .leaked($0) }
+    case ("abandoned", let limit?): return number(limit).map { .abandoned($0) }
     case ("growth", let limit?) where limit.hasSuffix("%"):
       guard let percent = Double(limit.dropLast()), percent >= 0, percent.isFinite else { return nil }
       return .growthPercent(percent)
@@ -46,6 +58,8 @@ enum FailOn: Equatable {
     default: return nil
     }
   }
+
+  private static func number(_ text: String) -> Int? { ValueParser.count(text).flatMap { Int(exactly: $0) } }
 
   /// What to say when this much growth, or so many survivors, passes the limit; nil when it does not.
   /// `before`: the bytes of which a percentage is taken; nil where there are none to compare with.

@@ -24,7 +24,7 @@ enum ReadingOption {
   static let sort = OptionSpec.option("--sort", value: "COLUMN", help: "order by a column, by its name in --columns")
   static let columns = OptionSpec.option("--columns", value: "COLUMN,…", help: "the columns to show, in this order")
   static let limit = OptionSpec.option("--limit", value: "N", help: "so many rows at most, from 1")
-  static let format = OptionSpec.choice("--format", of: ReportFormat.allCases.map(\.rawValue), help: "default table")
+  static let format = OptionSpec.choice("--format", of: ReportFormat.tables.map(\.rawValue), help: "default table")
   static let color = OptionSpec.choice("--color", of: ["auto", "always", "never"], help: "default auto: on a terminal")
 
   static let mallocBy = OptionSpec.choice(

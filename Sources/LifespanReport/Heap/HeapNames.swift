@@ -1,0 +1,65 @@
+// What a picture's analysis asks of symbols: which functions allocated, and whether that is the toolchain's own affair.
+import LifespanAnalysis
+import LifespanHeap
+import LifespanSymbols
+import LifespanTrace
+
+extension ReportNames {
+  /// For the fingerprints of leaks and for telling the program's own from the toolchain's.
+  public var heapNaming: HeapNaming {
+    HeapNaming(
+      functions: { self.allocatingFunctions(of: $0) }, isToolchains: { self.isToolchains($0) },
+      isToolchainType: { Self.isToolchainType($0) })
+  }
+
+  /// The two innermost functions of the program's own; where there is none the innermost that has a name.
+  func allocatingFunctions(of stack: StackID) -> [String] {
+    let named = heapFrames(of: stack).filter { $0.offset != nil || $0.file != nil }
+    let own = named.filter { $0.origin == .program && !$0.function.contains("__allocating_init") }
+    let chosen = own.isEmpty ? named.filter { !$0.isAllocator }.prefix(1) : own.prefix(2)
+    return chosen.map { Self.unspecialized($0) }
+  }
+
+  /// A library of the toolchain or the system allocated, and not for the code that called it.
+  func isToolchains(_ stack: StackID) -> Bool {
+    guard let frame = heapFrames(of: stack).first(where: { !$0.isAllocator && !$0.mayServe }) else { return false }
+    return frame.origin != .program
+  }
+
+  /// A type of the toolchain's that holds none of the program's as an argument.
+  static func isToolchainType(_ type: TypeIdentity) -> Bool {
+    if type.kind == .closure || type.kind == .box || type.name.isEmpty {
+      return FrameOrigin.isToolchain(module: type.module)
+    }
+    if type.kind == .malloc { return true }
+    let modules = TypeModules.of(type.name)
+    return !modules.isEmpty && modules.allSatisfy { FrameOrigin.isToolchain(module: $0) }
+  }
+}
+
+extension Frame {
+  /// Whether it makes objects for whoever calls it: the runtime and the standard library, wherever they are linked.
+  fileprivate var mayServe: Bool {
+    let libraries = ["Foundation", "swift", "dispatch"]
+    return module == "swiftCore" || (origin == .runtime && !libraries.contains { module.hasPrefix($0) })
+  }
+}
+
+/// The modules that a type's name holds: `Foundation` and `App` of `Foundation.Box<App.Node>`.
+enum TypeModules {
+  static func of(_ name: String) -> Set<String> {
+    var modules: Set<String> = []
+    var word = ""
+    var isFirst = true
+    for character in name {
+      if character.isLetter || character.isNumber || character == "_" {
+        word.append(character)
+        continue
+      }
+      if character == ".", isFirst, !word.isEmpty { modules.insert(word) }
+      isFirst = character != "."
+      word = ""
+    }
+    return modules
+  }
+}

@@ -1,0 +1,115 @@
+// Steps, references, paths and roots of the heap as text. Shared by the reports of leaks and holders and by the dot export.
+import LifespanAnalysis
+import LifespanHeap
+import LifespanTrace
+
+/// Words for the heap.
+enum HeapText {
+  /// `App.Node.next`; `App.Node + 24` where the property has no name.
+  static func reference(_ step: HeapStep, _ names: ReportNames) -> String {
+    let type = names.name(of: step.type)
+    if step.label.isEmpty { return "\(type) + \(step.offset)" }
+    return step.label.hasPrefix("[") || step.label.contains(" ") ? "\(type) \(step.label)" : "\(type).\(step.label)"
+  }
+
+  /// `.next`, `[3]`, `+ 24`, and how it holds where that is not strongly.
+  static func property(_ step: HeapStep) -> String {
+    let text: String
+    if step.label.isEmpty {
+      text = "+ \(step.offset)"
+    } else {
+      text = step.label.hasPrefix("[") || step.label.contains(" ") ? step.label : "." + step.label
+    }
+    let word = strength(step.strength)
+    return word.isEmpty ? text : "\(text) (\(word))"
+  }
+
+  /// Nothing for a strong reference of known layout.
+  static func strength(_ strength: HeapStrength) -> String {
+    switch strength {
+    case .strong: ""
+    case .weak: "weak"
+    case .unowned: "unowned"
+    case .unmanaged: "unmanaged"
+    case .conservative: "looks like a reference"
+    }
+  }
+
+  /// `App.Node (CFRunLoop) @12`.
+  static func object(_ step: HeapStep, _ names: ReportNames) -> String {
+    let note = step.note.isEmpty ? "" : " (\(step.note))"
+    return "\(names.name(of: step.type))\(note) \(number(step))"
+  }
+
+  /// `@12`; its address where the recorder does not know it.
+  static func number(_ step: HeapStep) -> String { step.serial.map { "@\($0)" } ?? step.address.description }
+
+  static func root(_ root: HeapRootStep?) -> String {
+    guard let root else { return "no root" }
+    let offset = root.offset == 0 ? "" : " + \(root.offset)"
+    let thread = root.thread == .unknown ? "" : " of thread \(root.thread)"
+    let maybe = root.isFirm ? "" : " (maybe a left-over)"
+    if !root.label.isEmpty { return "\(word(root.kind)) \(root.label)\(offset)\(maybe)" }
+    return "\(word(root.kind))\(thread)\(offset)\(maybe)"
+  }
+
+  static func word(_ kind: HeapRootKind) -> String {
+    switch kind {
+    case .global: "global"
+    case .stack: "stack"
+    case .register: "register"
+    case .threadLocal: "thread-local"
+    case .mapping: "mapped memory"
+    case .inFlight: "in flight"
+    case .unknown: "root"
+    }
+  }
+
+  /// A step a line: the root, then each object with the property that leads on.
+  static func lines(_ path: HeapPath, _ names: ReportNames, indent: Int, width: Int) -> [String] {
+    let margin = String(repeating: " ", count: indent)
+    let steps = path.steps.enumerated().map { index, step in
+      let isLast = index == path.steps.count - 1
+      return object(step, names) + (isLast ? "" : " " + property(step))
+    }
+    let head = path.root.map { [root($0)] } ?? []
+    return cut(head + steps).map { margin + ShortNames.shortened($0, to: width - indent) }
+  }
+
+  /// Long lists are the same over and over: their middle is left out and counted.
+  private static func cut(_ lines: [String]) -> [String] {
+    let most = 40
+    guard lines.count > most else { return lines }
+    let rest = lines.count - most
+    return lines.prefix(most / 2) + ["… \(Units.things(rest, "more step"))"] + lines.suffix(most / 2)
+  }
+
+  /// `picture of the heap at exit, 12.400 s: 12,345 objects and blocks, 3,210 roots; the program stood still for 1.2 ms`.
+  static func picture(_ heap: Heap, _ subject: ReportSubject, width: Int) -> [String] {
+    let head = heap.graph.head
+    let firm = heap.rootCount(isFirm: true)
+    let maybe = heap.rootCount(isFirm: false)
+    let text =
+      "picture of the heap \(point(head, subject)), \(Units.seconds(head.time.rawValue)): "
+      + "\(Units.things(heap.nodeCount, "object or block", "objects and blocks")), "
+      + "\(Units.things(firm, "root")) and \(Units.count(maybe)) maybe, "
+      + "the program stood still for \(Units.moment(Int64(clamping: head.pauseNanoseconds)))"
+    return TextStyle.wrapped(text, to: width)
+  }
+
+  static func point(_ head: HeapGraph.Head, _ subject: ReportSubject) -> String {
+    switch head.point {
+    case .exit: return "at exit"
+    case .mark(let generation):
+      let name = GenerationNames.name(of: generation, in: subject.information)
+      return "at mark " + (name ?? generation.letters)
+    case .request: return "on request"
+    }
+  }
+}
+
+extension Units {
+  static func things(_ value: Int, _ one: String, _ many: String) -> String {
+    "\(count(value)) \(value == 1 ? one : many)"
+  }
+}
