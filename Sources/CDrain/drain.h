@@ -328,7 +328,13 @@ void drain_recording(struct lifespan_drain *d, uint64_t stamp, uint64_t on);
 // tables.c
 struct drain_type *drain_type_at(struct lifespan_drain *d, uint32_t id); // made when new; NULL: no memory
 uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size); // UINT32_MAX: no memory
-struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t type, uint32_t generation);   // NULL: no memory
+struct drain_row *drain_row_made(struct lifespan_drain *d, uint32_t type, uint32_t generation);
+// The totals of a type's objects of a generation, made when new. NULL: no memory.
+static inline struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t type, uint32_t generation) {
+  uint32_t newest = type < d->type_count ? drain_types(d)[type].newest_row : 0;
+  struct drain_row *row = newest ? &drain_rows(d)[newest - 1] : NULL;
+  return row && row->generation == generation ? row : drain_row_made(d, type, generation);
+}
 uint32_t drain_name(struct lifespan_drain *d, const void *bytes, size_t length); // offset, 0 with no room
 uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp);
 int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *name, size_t length);

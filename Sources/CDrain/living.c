@@ -7,10 +7,6 @@
 
 #define LIVING_FIRST_LOG2 12u
 
-static uint64_t living_home(const struct drain_living *living, uint64_t key) {
-  return (key * 0x9e3779b97f4a7c15ull) >> living->shift;
-}
-
 bool drain_living_create(struct drain_living *living) {
   living->used = 0;
   living->mask = (1ull << LIVING_FIRST_LOG2) - 1;
@@ -24,14 +20,6 @@ void drain_living_destroy(struct drain_living *living) {
   living->slots = NULL;
 }
 
-struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key) {
-  for (uint64_t at = living_home(living, key);; at = (at + 1) & living->mask) {
-    struct drain_object *object = &living->slots[at];
-    if (object->key == key) return object;
-    if (!object->key) return NULL;
-  }
-}
-
 static bool living_double(struct drain_living *living) {
   struct drain_living larger = {
       .mask = living->mask * 2 + 1, .shift = living->shift - 1, .used = living->used, .beat = living->beat};
@@ -41,7 +29,7 @@ static bool living_double(struct drain_living *living) {
     // With millions of objects this takes most of a second: who waits for us sees that we are at work.
     if (!(i & 0xffff) && living->beat) atomic_fetch_add_explicit(living->beat, 1, memory_order_relaxed);
     if (!living->slots[i].key) continue;
-    uint64_t at = living_home(&larger, living->slots[i].key);
+    uint64_t at = drain_living_home(&larger, living->slots[i].key);
     while (larger.slots[at].key) at = (at + 1) & larger.mask;
     larger.slots[at] = living->slots[i];
   }
@@ -52,7 +40,7 @@ static bool living_double(struct drain_living *living) {
 
 struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key) {
   if (living->used * 8 >= (living->mask + 1) * 5 && !living_double(living)) return NULL;
-  uint64_t at = living_home(living, key);
+  uint64_t at = drain_living_home(living, key);
   while (living->slots[at].key) at = (at + 1) & living->mask;
   living->used++;
   living->slots[at] = (struct drain_object){.key = key};
@@ -63,7 +51,7 @@ void drain_living_remove(struct drain_living *living, struct drain_object *objec
   uint64_t hole = (uint64_t)(object - living->slots);
   for (uint64_t at = (hole + 1) & living->mask; living->slots[at].key; at = (at + 1) & living->mask) {
     // What stands at `at` may fill the hole when its home does not lie behind the hole.
-    uint64_t home = living_home(living, living->slots[at].key);
+    uint64_t home = drain_living_home(living, living->slots[at].key);
     if (((at - home) & living->mask) < ((at - hole) & living->mask)) continue;
     living->slots[hole] = living->slots[at];
     hole = at;

@@ -3,6 +3,7 @@
 #define DRAIN_LIVING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lifespan_map.h"
@@ -33,7 +34,16 @@ struct drain_living {
 };
 bool drain_living_create(struct drain_living *living);
 void drain_living_destroy(struct drain_living *living);
-struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key);
+static inline uint64_t drain_living_home(const struct drain_living *living, uint64_t key) {
+  return (key * 0x9e3779b97f4a7c15ull) >> living->shift;
+}
+static inline struct drain_object *drain_living_find(const struct drain_living *living, uint64_t key) {
+  for (uint64_t at = drain_living_home(living, key);; at = (at + 1) & living->mask) {
+    struct drain_object *object = &living->slots[at];
+    if (object->key == key) return object;
+    if (!object->key) return NULL;
+  }
+}
 // The key must not be there. NULL: no memory. Moves other objects: pointers from before are void.
 struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
 // Moves other objects.

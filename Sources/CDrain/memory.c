@@ -16,8 +16,7 @@ void drain_pages_free(void *pages, size_t bytes) {
   if (pages) munmap(pages, bytes);
 }
 
-bool drain_reserve(struct drain_bytes *bytes, size_t more) {
-  if (bytes->room - bytes->used >= more) return true;
+bool drain_reserve_more(struct drain_bytes *bytes, size_t more) {
   if (more > SIZE_MAX / 4 || bytes->used > SIZE_MAX / 4) return false;
   size_t need = bytes->used + more, room = bytes->room ? bytes->room : 16384;
   while (room < need) room *= 2;

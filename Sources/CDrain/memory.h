@@ -17,7 +17,10 @@ struct drain_bytes {
 };
 // Makes room for `more` bytes behind `used`; new bytes are zero as long as nothing was taken back. False: no memory,
 // unchanged.
-bool drain_reserve(struct drain_bytes *bytes, size_t more);
+bool drain_reserve_more(struct drain_bytes *bytes, size_t more);
+static inline bool drain_reserve(struct drain_bytes *bytes, size_t more) {
+  return bytes->room - bytes->used >= more || drain_reserve_more(bytes, more);
+}
 bool drain_append(struct drain_bytes *bytes, const void *data, size_t length);
 void drain_bytes_free(struct drain_bytes *bytes);
 

@@ -5,6 +5,7 @@
 
 #include "drain.h"
 
+#define RING_AHEAD 48u // cells
 #define FUTURE_SECONDS 1u // a stamp further ahead than this is damage, not another core's clock
 
 static inline uint64_t ring_load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
@@ -91,32 +92,25 @@ bool drain_ring_open(struct lifespan_drain *d, uint32_t slot) {
   return r->head != r->tail;
 }
 
-static bool ring_kind_fits(unsigned kind, unsigned cells) {
-  switch (kind) {
-  case LIFESPAN_R_BIRTH:
-  case LIFESPAN_R_RETAIN:
-  case LIFESPAN_R_RELEASE:
-  case LIFESPAN_R_MISUSE:
-  case LIFESPAN_R_TASK:
-  case LIFESPAN_R_NODE: return cells == 2;
-  case LIFESPAN_R_DEATH:
-  case LIFESPAN_R_DEINIT:
-  case LIFESPAN_R_DEINIT_START: return cells == 1 || cells == 2;
-  case LIFESPAN_R_MOVED: return cells == 3;
-  case LIFESPAN_R_MAPPED: return cells == 2 || cells == 4;
-  case LIFESPAN_R_UNMAPPED: return cells == 2;
-  case LIFESPAN_R_FREE:
-  case LIFESPAN_R_MOVING:
-  case LIFESPAN_R_MOVE_FAILED:
-  case LIFESPAN_R_FORK:
-  case LIFESPAN_R_RECORDING: return cells == 1;
-  case LIFESPAN_R_MARK:
-  case LIFESPAN_R_TYPE:
-  case LIFESPAN_R_IMAGE:
-  case LIFESPAN_R_THREAD: return cells >= 1;
-  case LIFESPAN_R_THREAD_ORIGIN: return cells == 3;
-  default: return false;
-  }
+// By kind: the numbers of cells that it may have, as bits; bit 7: any from there on.
+#define ONE (1u << 1)
+#define TWO (1u << 2)
+#define THREE (1u << 3)
+#define FOUR (1u << 4)
+#define ANY 0xfeu
+static const uint8_t ring_cells[LIFESPAN_R_THREAD_ORIGIN + 1] = {
+    [LIFESPAN_R_BIRTH] = TWO,         [LIFESPAN_R_RETAIN] = TWO,          [LIFESPAN_R_RELEASE] = TWO,
+    [LIFESPAN_R_MISUSE] = TWO,        [LIFESPAN_R_TASK] = TWO,            [LIFESPAN_R_NODE] = TWO,
+    [LIFESPAN_R_DEATH] = ONE | TWO,   [LIFESPAN_R_DEINIT] = ONE | TWO,    [LIFESPAN_R_DEINIT_START] = ONE | TWO,
+    [LIFESPAN_R_MOVED] = THREE,       [LIFESPAN_R_MAPPED] = TWO | FOUR,   [LIFESPAN_R_UNMAPPED] = TWO,
+    [LIFESPAN_R_FREE] = ONE,          [LIFESPAN_R_MOVING] = ONE,          [LIFESPAN_R_MOVE_FAILED] = ONE,
+    [LIFESPAN_R_FORK] = ONE,          [LIFESPAN_R_RECORDING] = ONE,       [LIFESPAN_R_MARK] = ANY,
+    [LIFESPAN_R_TYPE] = ANY,          [LIFESPAN_R_IMAGE] = ANY,           [LIFESPAN_R_THREAD] = ANY,
+    [LIFESPAN_R_THREAD_ORIGIN] = THREE,
+};
+
+static inline bool ring_kind_fits(unsigned kind, unsigned cells) {
+  return kind <= LIFESPAN_R_THREAD_ORIGIN && ring_cells[kind] >> (cells < 7 ? cells : 7) & 1;
 }
 
 // Whole pages of a program's address space.
@@ -132,7 +126,7 @@ static bool ring_mapped_valid(const struct drain_record *record) {
   return moves ? record->cells == 4 && ring_range_valid(record->xc, record->xd) : record->cells == 2;
 }
 
-static bool ring_event_valid(const struct drain_record *record) {
+static inline bool ring_event_valid(const struct drain_record *record) {
   switch (record->kind) {
   case LIFESPAN_R_BIRTH: {
     uint64_t type = record->xa >> 32;
@@ -163,21 +157,24 @@ static void ring_switch(struct lifespan_drain *d, struct drain_ring *r) {
 }
 
 // Reads the event at the ring's position into r->record. False: it can't be one.
-static bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uint64_t b, unsigned kind,
+static inline bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t a, uint64_t b, unsigned kind,
                             unsigned cells) {
-  struct drain_record *record = &r->record;
-  *record = (struct drain_record){.stamp = a,
-                                  .value = lifespan_cell_value(b),
-                                  .task = r->task,
-                                  .thread = r->thread,
-                                  .slot = slot,
-                                  .kind = (uint8_t)kind,
-                                  .cells = (uint8_t)cells};
-  if (cells > 1) {
+  struct drain_record *record = &r->record; // field by field: what a kind has no cell for is never looked at
+  record->stamp = a;
+  record->value = lifespan_cell_value(b);
+  record->task = r->task;
+  record->thread = r->thread;
+  record->slot = slot;
+  record->kind = (uint8_t)kind;
+  record->cells = (uint8_t)cells;
+  if (cells == 1) {
+    record->xa = record->xb = 0;
+  } else {
     const struct lifespan_cell *further = &r->cells[(r->position + 1) & r->mask];
     record->xa = ring_load(&further->a);
     record->xb = ring_load(&further->b);
   }
+  record->xc = record->xd = record->xe = 0;
   if (cells > 2) {
     const struct lifespan_cell *further = &r->cells[(r->position + 2) & r->mask];
     record->xc = ring_load(&further->a);
@@ -200,6 +197,7 @@ enum drain_next drain_ring_next(struct lifespan_drain *d, uint32_t slot, uint64_
   while (r->position != r->head) {
     if (r->position == r->segment_end) ring_switch(d, r);
     const struct lifespan_cell *cell = &r->cells[r->position & r->mask];
+    __builtin_prefetch(&r->cells[(r->position + RING_AHEAD) & r->mask]); // it lies in another processor's cache
     uint64_t a = ring_load(&cell->a), b = ring_load(&cell->b);
     unsigned kind = lifespan_cell_kind(b), cells = lifespan_cell_count(b);
     bool whole = ring_kind_fits(kind, cells) && cells <= r->segment_end - r->position;

@@ -45,13 +45,9 @@ uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, 
   return site;
 }
 
-// The totals of a type's objects of a generation, made when new. NULL: no memory.
-struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t type_id, uint32_t generation) {
+struct drain_row *drain_row_made(struct lifespan_drain *d, uint32_t type_id, uint32_t generation) {
   struct drain_type *type = drain_type_at(d, type_id);
   if (!type) return NULL;
-  if (type->newest_row && drain_rows(d)[type->newest_row - 1].generation == generation) {
-    return &drain_rows(d)[type->newest_row - 1];
-  }
   struct drain_row fresh = {.type = type_id, .generation = generation, .next = type->rows};
   if (!drain_reserve(&d->rows, sizeof(fresh))) return NULL;
   uint32_t known = d->row_index.count;

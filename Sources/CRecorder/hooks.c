@@ -84,6 +84,8 @@ bool lifespan_hooks_start(bool one_thread) {
   for (unsigned i = 0; i < count; i++) {
     struct hook *hook = of[i];
     if (hook) hook->installed = list[i].installed;
+    bool tasks = hook && hook->replacement == (void *)lifespan_hook_task_create_common && hook->installed;
+    if (tasks && one_thread && !linked) lifespan_tasks_none_made();
     if (list[i].refused) lifespan_say_partial(list[i].name, list[i].refused);
     else if (hook && hook->needed && !list[i].installed && !lifespan_symbol(hook->symbol) && hook->group == LIFESPAN_HOOK_LIFE)
       lifespan_say_partial(hook->symbol, "not found in this runtime");

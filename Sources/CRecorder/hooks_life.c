@@ -70,6 +70,7 @@ FRAME_POINTER __attribute__((swiftcall)) struct pair lifespan_hook_task_create_c
                                                                                      void *context, size_t size) {
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_TASK);
   lifespan_local.creator = LIFESPAN_CALLER;
+  lifespan_tasks_made();
   struct pair task = ((create_task)lifespan_original_task_create_common)(flags, options, type, function, context, size);
   lifespan_quiet_end(was);
   lifespan_local.creator.pc = 0;

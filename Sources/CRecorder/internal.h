@@ -20,6 +20,8 @@
 #include "lifespan_recorder.h"
 #include "unwind.h"
 
+extern char __libc_single_threaded __attribute__((weak)); // glibc's
+
 #pragma GCC visibility push(hidden)
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -59,7 +61,8 @@ static inline bool lifespan_births_on(void) {
 
 // ---- Thread state -----------------------------------------------------------------------------------------------
 // Lies in memory of the recorder's own, one for each ring slot; reached by one thread-local pointer.
-#define LIFESPAN_KNOWN_NODES 2048u
+#define LIFESPAN_KNOWN_STACKS 4096u
+#define LIFESPAN_KNOWN_TYPES 64u
 struct lifespan_thread {
   struct lifespan_ring *ring;
   struct lifespan_cell *cells; // current buffer
@@ -79,11 +82,13 @@ struct lifespan_thread {
   uintptr_t outer;             // what `inside` was before it is entered: 0, or the entry that a signal handler has interrupted
   char scratch[2][4096];       // texts at the first sight of a type: a hook may use little stack
   struct lifespan_walk walk;
-  uint32_t known_since;        // unload epoch of what stands in known_nodes
-  struct lifespan_known_node {
-    uint64_t pc;
-    uint32_t parent, id;
-  } known_nodes[LIFESPAN_KNOWN_NODES]; // of the stack tree, met lately
+  struct lifespan_known_type {
+    const void *metadata;
+    _Atomic uint64_t *value;
+  } known_types[LIFESPAN_KNOWN_TYPES]; // met lately, and where what is known of them stands
+  struct lifespan_known_stack {
+    uint32_t hash, id;
+  } known_stacks[LIFESPAN_KNOWN_STACKS]; // their innermost nodes, by all frames that were new then
 };
 
 #define LIFESPAN_LEVELS_MOST 3u
@@ -140,16 +145,6 @@ bool lifespan_hold_signals(uint64_t *mask_before);
 
 // ---- Clock ------------------------------------------------------------------------------------------------------
 uint64_t lifespan_monotonic_ns(void);
-static inline uint64_t lifespan_stamp_ordered(void) { // births and deaths: waits for what was issued before it
-#if defined(__x86_64__)
-  if (LIKELY(lifespan_process.tsc)) {
-    unsigned low, high, aux;
-    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
-    return (uint64_t)high << 32 | low;
-  }
-#endif
-  return lifespan_monotonic_ns();
-}
 static inline uint64_t lifespan_stamp(void) { // between a birth and a death by the language's own rules
 #if defined(__x86_64__)
   if (LIKELY(lifespan_process.tsc)) {
@@ -159,6 +154,17 @@ static inline uint64_t lifespan_stamp(void) { // between a birth and a death by 
   }
 #endif
   return lifespan_monotonic_ns();
+}
+// Births and deaths: waits for what was issued before it, at twice the price, where another thread may get the address.
+static inline uint64_t lifespan_stamp_ordered(void) {
+#if defined(__x86_64__)
+  if (LIKELY(lifespan_process.tsc) && !(&__libc_single_threaded && __libc_single_threaded)) {
+    unsigned low, high, aux;
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
+    return (uint64_t)high << 32 | low;
+  }
+#endif
+  return lifespan_stamp();
 }
 
 // ---- Ring (ring.c) ------------------------------------------------------------------------------------------------
@@ -210,7 +216,13 @@ uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t 
 
 // ---- Tasks (tasks.c) ------------------------------------------------------------------------------------------------
 void lifespan_tasks_start(void);
-void lifespan_task_note(struct lifespan_thread *thread); // writes "task is now N" when it differs
+void lifespan_tasks_none_made(void); // outside hooks: none can be until the next is called, before one is
+void lifespan_tasks_made(void);
+extern _Atomic bool lifespan_no_tasks;
+void lifespan_task_note_slow(struct lifespan_thread *thread);
+static inline void lifespan_task_note(struct lifespan_thread *thread) { // writes "task is now N" when it differs
+  if (!atomic_load_explicit(&lifespan_no_tasks, memory_order_relaxed)) lifespan_task_note_slow(thread);
+}
 uint64_t lifespan_task_id(const void *task);
 void lifespan_task_related(struct lifespan_thread *thread, uint64_t task);
 

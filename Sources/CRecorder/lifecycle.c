@@ -22,8 +22,6 @@ static struct lifespan_switch off_page;
 struct lifespan_switch *lifespan_switch_page = &off_page;
 struct lifespan_process lifespan_process;
 
-extern char __libc_single_threaded __attribute__((weak));
-
 void lifespan_say_partial(const char *what, const char *why) {
   struct lifespan_map *map = lifespan_process.map;
   if (atomic_load(&map->capture) == LIFESPAN_CAPTURE_PARTIAL) return;

@@ -32,19 +32,18 @@ static bool write_birth(struct lifespan_thread *thread, const void *object, uint
 }
 
 void lifespan_born_at(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, uint32_t stack) {
-  if (UNLIKELY(spot == LIFESPAN_SPOT_LIVING && lifespan_spot(object) == LIFESPAN_SPOT_BLOCK)) { // its block was taken for one of malloc
-    lifespan_block_is_object(thread, object, type, size, stack);
-    lifespan_spot_set(object, spot);
-    return;
-  }
-  if (write_birth(thread, object, type, size, stack)) lifespan_spot_set(object, (enum lifespan_spot)spot);
+  uint8_t *place = lifespan_spot_at(object);
+  bool announced = spot != LIFESPAN_SPOT_LIVING || lifespan_spot_in(place) != LIFESPAN_SPOT_BLOCK;
+  if (UNLIKELY(!announced)) lifespan_block_is_object(thread, object, type, size, stack); // its block was taken for one of malloc
+  else if (UNLIKELY(!write_birth(thread, object, type, size, stack))) return;
+  lifespan_spot_put(place, object, (enum lifespan_spot)spot);
 }
 
 void lifespan_born(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, struct lifespan_frame caller) {
   lifespan_born_at(thread, object, type, size, spot, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
 }
 
-static void write_end(struct lifespan_thread *thread, unsigned kind, const void *object, struct lifespan_frame caller) {
+static inline __attribute__((always_inline)) void write_end(struct lifespan_thread *thread, unsigned kind, const void *object, struct lifespan_frame caller) {
   uint32_t stack = LIFESPAN_STACK_NONE;
   if (lifespan_process.death_stacks) stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
   lifespan_task_note(thread);
@@ -76,7 +75,8 @@ static bool memory_is_kept(const void *object) {
 
 void lifespan_record_death(const void *object, struct lifespan_frame caller) {
   if (UNLIKELY(testing(&lifespan_self_test_counts.deaths))) return;
-  enum lifespan_spot spot = lifespan_spot(object);
+  uint8_t *place = lifespan_spot_at(object);
+  enum lifespan_spot spot = lifespan_spot_in(place);
   if (spot != LIFESPAN_SPOT_LIVING && spot != LIFESPAN_SPOT_BLOCK) return; // its birth was not recorded: too early, left out, or on a stack
   struct lifespan_thread *thread = lifespan_enter();
   if (!thread) return;
@@ -87,7 +87,7 @@ void lifespan_record_death(const void *object, struct lifespan_frame caller) {
   bool kept = memory_is_kept(object);
   write_end(thread, kept ? LIFESPAN_R_DEINIT : LIFESPAN_R_DEATH, object, caller);
   // Its free() below us is no event then.
-  lifespan_spot_set(object, kept ? LIFESPAN_SPOT_KEPT : lifespan_process.keeps_dead ? LIFESPAN_SPOT_DEAD : LIFESPAN_SPOT_NONE);
+  lifespan_spot_put(place, object, kept ? LIFESPAN_SPOT_KEPT : lifespan_process.keeps_dead ? LIFESPAN_SPOT_DEAD : LIFESPAN_SPOT_NONE);
   lifespan_leave(thread);
 }
 

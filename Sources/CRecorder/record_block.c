@@ -170,7 +170,8 @@ void lifespan_record_free(const void *address) {
     if (early_open()) early_freed(address);
     return;
   }
-  enum lifespan_spot spot = lifespan_spot(address);
+  uint8_t *place = lifespan_spot_at(address);
+  enum lifespan_spot spot = lifespan_spot_in(place);
   if (spot == LIFESPAN_SPOT_NONE || spot == LIFESPAN_SPOT_DEAD || UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return;
   bool naming;
   struct lifespan_thread *thread = enter_naming_too(&naming);
@@ -180,7 +181,7 @@ void lifespan_record_free(const void *address) {
     lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_FREE, 1, (uint64_t)address));
     lifespan_ring_publish(thread, 1);
   }
-  lifespan_spot_set(address, LIFESPAN_SPOT_NONE);
+  lifespan_spot_put(place, address, LIFESPAN_SPOT_NONE);
   leave_naming_too(thread, naming);
 }
 

@@ -36,17 +36,21 @@ static inline uint8_t *lifespan_spot_at(const void *address) {
   return bytes ? &bytes[((uintptr_t)address & ((1ull << LIFESPAN_SPOT_LEAF_LOG2) - 1)) >> 4] : NULL;
 }
 
-static inline enum lifespan_spot lifespan_spot(const void *address) {
-  const uint8_t *spot = lifespan_spot_at(address);
+// What stands there (NULL: no leaf).
+static inline enum lifespan_spot lifespan_spot_in(const uint8_t *spot) {
   if (spot) return (enum lifespan_spot)__atomic_load_n(spot, __ATOMIC_RELAXED);
   return atomic_load_explicit(&lifespan_spots_unknown, memory_order_relaxed) ? LIFESPAN_SPOT_LIVING : LIFESPAN_SPOT_NONE;
 }
 
-static inline void lifespan_spot_set(const void *address, enum lifespan_spot value) {
-  uint8_t *spot = lifespan_spot_at(address);
+static inline enum lifespan_spot lifespan_spot(const void *address) { return lifespan_spot_in(lifespan_spot_at(address)); }
+
+// `spot`: lifespan_spot_at(address).
+static inline void lifespan_spot_put(uint8_t *spot, const void *address, enum lifespan_spot value) {
   if (!spot && value != LIFESPAN_SPOT_NONE) spot = lifespan_spot_make(address);
   if (spot) __atomic_store_n(spot, (uint8_t)value, __ATOMIC_RELAXED);
 }
+
+static inline void lifespan_spot_set(const void *address, enum lifespan_spot value) { lifespan_spot_put(lifespan_spot_at(address), address, value); }
 
 #pragma GCC visibility pop
 #endif

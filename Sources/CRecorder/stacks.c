@@ -1,6 +1,6 @@
 // Stacks: a parents-first tree of return addresses. A walk gives frames root first with how many are unchanged; only the changed ones are looked
-// up: among those that this thread met lately, then in a lock-free hash of (parent, return address). A new node's record is published in the ring
-// before its id can be seen. In hooks.
+// up: all at once among the stacks that this thread met lately, then one by one in a lock-free hash of (parent, return address). A new node's record is
+// published in the ring before its id can be seen. In hooks.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
@@ -77,14 +77,35 @@ static uint32_t add(struct lifespan_thread *thread, uint64_t hash, uint32_t pare
   }
 }
 
-static inline uint32_t intern(struct lifespan_thread *thread, uint32_t parent, uint64_t pc, uint32_t epoch, uint32_t oldest) {
+static uint32_t intern(struct lifespan_thread *thread, uint32_t parent, uint64_t pc, uint32_t epoch, uint32_t oldest) {
   uint64_t hash = lifespan_mix(pc * 0x9e3779b97f4a7c15ull + parent);
-  struct lifespan_known_node *known = &thread->known_nodes[(hash >> 32) % LIFESPAN_KNOWN_NODES];
-  if (LIKELY(known->pc == pc && known->parent == parent)) return known->id;
   uint32_t id = find(hash, parent, pc, oldest);
-  if (!id) id = add(thread, hash, parent, pc, epoch, oldest);
-  if (LIKELY(id != LIFESPAN_STACK_FULL)) *known = (struct lifespan_known_node){pc, parent, id};
-  return id;
+  return id ? id : add(thread, hash, parent, pc, epoch, oldest);
+}
+
+static inline uint32_t parent_of(const struct lifespan_walk *walk) { return walk->kept ? walk->nodes[walk->kept - 1] : ROOT_KEY | walk->end; }
+
+// Looks the new frames up as one, by a hash of all frames. Nodes that were met one after another lie side by side, so following them from the
+// innermost outwards touches a cache line or two, where the tree's own hash takes one or more for each frame.
+static inline struct lifespan_known_stack *known_place(struct lifespan_thread *thread, struct lifespan_walk *walk, uint32_t *hash) {
+  uint64_t mixed = walk->kept ? walk->hashes[walk->kept - 1] : ROOT_KEY | walk->end;
+  for (uint32_t i = walk->kept; i < walk->count; i++) {
+    mixed = (mixed ^ walk->pcs[i]) * 0x9e3779b97f4a7c15ull;
+    walk->hashes[i] = mixed ^= mixed >> 32;
+  }
+  *hash = (uint32_t)mixed | 1; // 0: an empty place
+  return &thread->known_stacks[(mixed >> 40) % LIFESPAN_KNOWN_STACKS];
+}
+
+static inline bool take_known(struct lifespan_walk *walk, uint32_t id, uint32_t oldest) {
+  for (uint32_t i = walk->count; i-- > walk->kept;) {
+    const struct node *node = &nodes[id];
+    if (node->pc != walk->pcs[i] || node->epoch < oldest) return false;
+    walk->nodes[i] = id;
+    id = node->parent;
+    if (i > walk->kept && id >= ROOT_KEY) return false;
+  }
+  return id == parent_of(walk);
 }
 
 // Compares this stack with libunwind's and counts.
@@ -98,24 +119,30 @@ static void check(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, ui
   if (equal) atomic_fetch_add_explicit(&lifespan_process.map->stacks_equal, 1, memory_order_relaxed);
 }
 
+// False: the tree is full.
+static bool intern_frames(struct lifespan_thread *thread, struct lifespan_walk *walk, uint32_t oldest) {
+  uint32_t parent = parent_of(walk);
+  for (uint32_t i = walk->kept; i < walk->count; i++) {
+    parent = walk->nodes[i] = intern(thread, parent, walk->pcs[i], walk->epoch, oldest);
+    if (LIKELY(parent != LIFESPAN_STACK_FULL)) continue;
+    walk->count = i; // nothing behind it may be reused
+    atomic_fetch_add_explicit(&lifespan_process.map->stacks_full, 1, memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
 uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
   if (lifespan_process.unwind == LIFESPAN_UNWIND_NONE) return LIFESPAN_STACK_NONE;
   struct lifespan_walk *walk = &thread->walk;
   unsigned count = lifespan_walk_stack(walk, pc, sp, fp, lifespan_process.unwind, lifespan_process.depth);
   if (UNLIKELY(!count)) return LIFESPAN_STACK_NONE;
-  uint32_t oldest = atomic_load_explicit(&lifespan_process.unload_epoch, memory_order_relaxed);
-  if (UNLIKELY(thread->known_since != oldest)) { // another image may lie where one was unloaded
-    memset(thread->known_nodes, 0, sizeof thread->known_nodes);
-    thread->known_since = oldest;
-  }
-  for (unsigned i = walk->kept; i < count; i++) {
-    uint32_t parent = i ? walk->nodes[i - 1] : ROOT_KEY | walk->end;
-    uint32_t id = intern(thread, parent, walk->pcs[i], walk->epoch, oldest);
-    walk->nodes[i] = id;
-    if (UNLIKELY(id == LIFESPAN_STACK_FULL)) {
-      walk->count = i; // nothing behind it may be reused
-      atomic_fetch_add_explicit(&lifespan_process.map->stacks_full, 1, memory_order_relaxed);
-      return LIFESPAN_STACK_FULL;
+  uint32_t oldest = atomic_load_explicit(&lifespan_process.unload_epoch, memory_order_relaxed), hash = 0;
+  if (walk->kept < count) {
+    struct lifespan_known_stack *known = known_place(thread, walk, &hash);
+    if (UNLIKELY(known->hash != hash || !take_known(walk, known->id, oldest))) {
+      if (!intern_frames(thread, walk, oldest)) return LIFESPAN_STACK_FULL;
+      *known = (struct lifespan_known_stack){hash, walk->nodes[count - 1]};
     }
   }
   if (UNLIKELY(lifespan_process.check_every) && --thread->checks == 0) {

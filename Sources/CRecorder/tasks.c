@@ -8,6 +8,14 @@
 static void *(*current_task)(void);
 static uint64_t (*job_task_id)(const void *job);
 
+// No task can run: every one is made below the hook of swift_task_create_common, which was there before the program's first code, and none was made yet.
+// Asking the runtime costs as much as the rest of a short event.
+_Atomic bool lifespan_no_tasks;
+void lifespan_tasks_none_made(void) { atomic_store_explicit(&lifespan_no_tasks, true, memory_order_relaxed); }
+void lifespan_tasks_made(void) {
+  if (UNLIKELY(atomic_load_explicit(&lifespan_no_tasks, memory_order_relaxed))) atomic_store_explicit(&lifespan_no_tasks, false, memory_order_relaxed);
+}
+
 // A runtime that was loaded late gets a thread's variables from malloc at the first look: nobody's block, as it is ours.
 static bool came_late;
 
@@ -38,7 +46,7 @@ static void write(struct lifespan_thread *thread, uint64_t task, uint64_t parent
   thread->task = task;
 }
 
-void lifespan_task_note(struct lifespan_thread *thread) {
+void lifespan_task_note_slow(struct lifespan_thread *thread) {
   if (!current_task) return;
   uint64_t id = lifespan_task_id(current());
   if (UNLIKELY(id != thread->task)) write(thread, id, 0);

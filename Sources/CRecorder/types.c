@@ -92,23 +92,38 @@ bool lifespan_types_start(void) {
   return lifespan_level(&levels, 0, 1) != NULL;
 }
 
-// The value stored for a key, 0 when there is none yet.
-static inline uint64_t find(uint64_t key) {
+// Where the value of a key stands, NULL when it has none yet.
+static inline _Atomic uint64_t *find_place(uint64_t key) {
   for (unsigned level = 0; level < LIFESPAN_LEVELS; level++) {
     struct slot *slots = lifespan_level(&levels, level, 0);
-    if (!slots) return 0;
+    if (!slots) return NULL;
     uint64_t mask = (1ull << lifespan_level_log2(&levels, level)) - 1;
     for (uint64_t i = lifespan_mix(key) & mask;; i = (i + 1) & mask) {
       uint64_t seen = atomic_load_explicit(&slots[i].key, memory_order_acquire);
       if (seen == key) {
-        uint64_t value = atomic_load_explicit(&slots[i].value, memory_order_acquire);
-        if (value) return value;
+        if (atomic_load_explicit(&slots[i].value, memory_order_acquire)) return &slots[i].value;
         break; // its maker is at work: the caller makes a second one, later levels decide nothing
       }
       if (!seen) break;
     }
   }
-  return 0;
+  return NULL;
+}
+
+static inline uint64_t find(uint64_t key) {
+  const _Atomic uint64_t *place = find_place(key);
+  return place ? atomic_load_explicit(place, memory_order_acquire) : 0;
+}
+
+// A place stays a key's own for ever; what stands there may change.
+static inline uint64_t find_known(struct lifespan_thread *thread, const void *metadata) {
+  struct lifespan_known_type *known = &thread->known_types[((uintptr_t)metadata >> 4 ^ (uintptr_t)metadata >> 10) % LIFESPAN_KNOWN_TYPES];
+  if (UNLIKELY(known->metadata != metadata)) {
+    _Atomic uint64_t *place = find_place((uint64_t)metadata);
+    if (!place) return 0;
+    *known = (struct lifespan_known_type){metadata, place};
+  }
+  return atomic_load_explicit(known->value, memory_order_acquire);
 }
 
 // Stores a value whose record is in the ring. When two threads meet, both values stay valid (two ids of one type); reports merge them by name.
@@ -282,7 +297,7 @@ static uint64_t make(struct lifespan_thread *thread, const void *metadata, uintp
 }
 
 struct lifespan_type lifespan_type_at_birth(struct lifespan_thread *thread, const void *metadata, uintptr_t caller) {
-  uint64_t value = find((uint64_t)metadata);
+  uint64_t value = find_known(thread, metadata);
   if (UNLIKELY(value & KEYED_BY_CALLER)) value = find(closure_key(metadata, caller));
   if (UNLIKELY(!value)) value = make(thread, metadata, caller);
   return unpack(value);

@@ -28,6 +28,7 @@ struct lifespan_walk {
   uint32_t epoch;        // load-map epoch of the last walk; a change drops everything kept
   uint64_t pcs[LIFESPAN_WALK_FRAMES];   // return addresses, root first
   uint32_t nodes[LIFESPAN_WALK_FRAMES]; // the caller's: stack node of each frame, valid for the first `kept`
+  uint64_t hashes[LIFESPAN_WALK_FRAMES]; // the caller's, likewise: of the frames from the root to each
   uint64_t opaque[LIFESPAN_WALK_FRAMES * 4]; // the unwinder's own: slots, values, liveness
 };
 

@@ -13,8 +13,9 @@
 
 #define ROOM (LIFESPAN_WALK_FRAMES - 1) // the last frame's words hold the mode
 // In a slot. While a walk is made: the step outwards read rbp, replaced it. Afterwards: rbp matters from this frame
-// outwards, and the frame's address was itself read from the stack.
-enum { LIVE = 1, USES = 2, RESTORES = 4, READ = 2, FLAGS = 7 };
+// outwards; the frame is not like most (its own address was read from the stack, or is not known); rbp was read from a word that
+// no frame further out tells of.
+enum { LIVE = 1, USES = 2, RESTORES = 4, RARE = 2, SAVED = 4, FLAGS = 7 };
 
 struct frame {
   uint64_t slot;     // address of the return address, with the flags
@@ -27,26 +28,58 @@ _Static_assert(sizeof(struct frame) == 4 * sizeof(uint64_t), "a frame's share of
 static inline struct frame *frames_of(struct lifespan_walk *w) { return (struct frame *)w->opaque; }
 static inline uint64_t *mode_of(struct lifespan_walk *w) { return &w->opaque[4 * ROOM]; }
 
-// How many frames from the root have every word unchanged that the walk beyond them read. Reads only above `sp`.
-static uint32_t verified(struct lifespan_walk *w, uintptr_t sp) {
-  const struct frame *f = frames_of(w);
-  uint32_t i = 0;
-  for (; i < w->count; i++, f++) {
-    uintptr_t at = f->slot & ~(uint64_t)FLAGS;
-    if (at < sp || at >= w->hi || unwind_word(at) != w->pcs[i]) break;
-    if (f->fp_slot && (f->fp_slot < sp || unwind_word(f->fp_slot) != f->fp)) break;
-    if (f->slot & READ && (f->cfa_slot < sp || unwind_word(f->cfa_slot) != at + 8)) break;
+// What is looked at to find the frame unchanged, now that it is known whether rbp matters. `outer`: the next frame outwards, or NULL.
+static inline void settle(struct frame *f, const struct frame *outer, uint64_t slot, bool live) {
+  if (!live) f->fp_slot = 0;
+  bool told = outer && outer->slot & LIVE && outer->fp_slot == f->fp_slot;
+  f->slot = slot | (live ? LIVE : 0) | (f->cfa_slot || !slot ? RARE : 0) | (f->fp_slot && !told ? SAVED : 0);
+}
+
+ROWS_INLINE bool fp_unchanged(const struct frame *f, uintptr_t sp) {
+  return !(f->slot & SAVED) || (f->fp_slot >= sp && unwind_word(f->fp_slot) == f->fp);
+}
+
+#define AT_ONCE 4u
+// Whether so many frames are like most, lie above `sp` and are unchanged. Slots fall from frame to frame, so the last one is the lowest.
+ROWS_INLINE bool all_unchanged(const struct frame *f, const uint64_t *pcs, uintptr_t sp) {
+  uint64_t any = 0, changed = 0;
+  for (unsigned i = 0; i < AT_ONCE; i++) any |= f[i].slot;
+  if (any & RARE || f[AT_ONCE - 1].slot < sp) return false;
+  for (unsigned i = 0; i < AT_ONCE; i++) changed |= unwind_word(f[i].slot & ~(uint64_t)FLAGS) ^ pcs[i];
+  if (changed) return false;
+  if (any & SAVED) {
+    for (unsigned i = 0; i < AT_ONCE; i++)
+      if (!fp_unchanged(&f[i], sp)) return false;
   }
-  return i;
+  return true;
+}
+
+ROWS_INLINE bool unchanged(const struct frame *f, uint64_t pc, uintptr_t sp, uintptr_t hi) {
+  uintptr_t at = f->slot & ~(uint64_t)FLAGS;
+  if (at < sp || at >= hi || unwind_word(at) != pc || !fp_unchanged(f, sp)) return false;
+  return !f->cfa_slot || (f->cfa_slot >= sp && unwind_word(f->cfa_slot) == at + 8);
+}
+
+// How many frames from the root have every word unchanged that the walk beyond them read. Reads only above `sp`.
+// A function of its own, as the walk around it leaves it no registers.
+static __attribute__((noinline)) uint32_t verified(struct lifespan_walk *w, uintptr_t sp) {
+  const struct frame *f = frames_of(w), *end = f + w->count;
+  const uint64_t *pc = w->pcs;
+  while (f < end) {
+    while (f + AT_ONCE <= end && all_unchanged(f, pc, sp)) f += AT_ONCE, pc += AT_ONCE;
+    if (f == end || !unchanged(f, *pc, sp, w->hi)) break;
+    f++, pc++;
+  }
+  return (uint32_t)(f - frames_of(w));
 }
 
 // Finds whether rbp matters at each new frame, outermost first, and forgets where it was read where it does not.
 static void set_live(struct lifespan_walk *w, uint32_t from, uint32_t to, bool live) {
-  for (struct frame *f = frames_of(w) + from, *end = frames_of(w) + to; f < end; f++) {
+  for (uint32_t i = from; i < to; i++) {
+    struct frame *f = &frames_of(w)[i];
     uint64_t flags = f->slot;
     live = flags & USES || (!(flags & RESTORES) && live);
-    f->slot = (flags & ~(uint64_t)FLAGS) | (live ? LIVE : 0) | (f->cfa_slot ? READ : 0);
-    if (!live) f->fp_slot = 0;
+    settle(f, i ? f - 1 : NULL, flags & ~(uint64_t)FLAGS, live);
   }
 }
 
@@ -76,9 +109,10 @@ static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, str
   if (drop > match) return false;
   struct frame *met = &frames_of(w)[match];
   bool live = met->slot & LIVE;
-  at_match.slot = (met->slot & ~(uint64_t)READ) | (at_match.cfa_slot ? READ : 0);
-  if (!live) at_match.fp_slot = 0;
+  settle(&at_match, match ? met - 1 : NULL, met->slot & ~(uint64_t)FLAGS, live);
   *met = at_match;
+  struct frame *outermost = &frames_of(w)[drop];
+  if (drop) settle(outermost, NULL, outermost->slot & ~(uint64_t)FLAGS, outermost->slot & LIVE); // what was further out tells nothing any more
   move(w, 0, drop, match + 1 - drop);
   move(w, match + 1 - drop, position, fresh);
   set_live(w, match + 1 - drop, total - drop, live);
@@ -208,7 +242,7 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
 bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs, unsigned count) {
   uint32_t root = 0;
   bool partly = walk->end == LIFESPAN_END_CUT || walk->end == LIFESPAN_END_ASYNC;
-  while (walk->end != LIFESPAN_END_FOREIGN && root < walk->count && walk->opaque[4 * root] == 0 && partly) root++;
+  while (walk->end != LIFESPAN_END_FOREIGN && root < walk->count && !(walk->opaque[4 * root] & ~(uint64_t)FLAGS) && partly) root++;
   uint32_t own = walk->count - root;
   if (partly ? own > count : own != count) return false;
   for (uint32_t i = 0; i < own; i++)
