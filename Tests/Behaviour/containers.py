@@ -307,7 +307,8 @@ def same_words(bench):
         strange = [part for part in parts[0] if part not in parts[1]]
         expect(not strange, f"{command}: the whole command has no such option: {strange}")
         missing = [part.split()[0] for part in parts[1] if part not in parts[0]]
-        expect(missing == (["--rings", "--children", "--stats"] if command == "record" else []), f"{command}: the small command lacks {missing}")
+        known = {"record": ["--rings", "--leaks", "--children", "--stats"], "mark": ["--leaks"]}.get(command, [])
+        expect(missing == known, f"{command}: the small command lacks {missing}")
     for words in (["record"], ["record", "--buffer", "7", "--", "x"], ["mark", "0"], ["recrod"], ["record", "--unwind", "up", "x"], ["list", "x"]):
         got = [bench.run([one, *words]) for one in (small, bench.lifespan)]
         expect(got[0].status == got[1].status == 64 and got[0].err == got[1].err, f"{words}: {got[0].err!r} and {got[1].err!r}")

@@ -1,6 +1,6 @@
 """A program that links the library: it compares the library's answers with what it knows itself, in all linkings, and prints its
 statistics, which the command must find in the saved file, or in its own trace, too."""
-import json, os, shutil, subprocess, threading
+import json, os, re, shutil, subprocess, threading
 
 from harness import PROGRAMS, ROOT, behaviour, compile_all, expect
 
@@ -81,6 +81,8 @@ def refused(bench):
     includes = [f"-I{os.path.join(ROOT, 'Sources', name, 'include')}" for name in ("CRecorder", "CTraceFormat")]
     compile_all(["clang", "-shared", "-fPIC", "-O1", *includes, os.path.join(PROGRAMS, "fake_door.c"), "-o", library])
     program = linked("dynamic")
+    with open(os.path.join(ROOT, "Sources", "CTraceFormat", "include", "lifespan_map.h")) as header:
+        abi = re.search(r"#define LIFESPAN_ABI (\d+)u", header.read())[1]
     for door in ("abi", "inactive", "gone", "silent"):
-        result = bench.run(["env", f"LD_PRELOAD={library}", f"DOOR={door}", program, "refused", door])
+        result = bench.run(["env", f"LD_PRELOAD={library}", f"DOOR={door}", program, "refused", door, abi])
         expect(result.status == 0, f"{door}: exit {result.status}: {result.err[-400:]}")

@@ -1,10 +1,10 @@
 // What the library says where the recording command can't be used: below fake_door.c, which plays such a command.
 import Lifespan
 
-func checkRefused(_ door: String) {
+func checkRefused(_ door: String, abi: UInt32) {
   let expected: Allocations.NotRecording.Reason
   switch door {
-  case "abi": expected = .otherVersion(recorder: 999, library: 4)
+  case "abi": expected = .otherVersion(recorder: 999, library: abi)
   case "inactive": expected = .recordsAnotherProcess
   default: expected = .recorderGone
   }

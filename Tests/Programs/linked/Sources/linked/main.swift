@@ -1,5 +1,5 @@
 // linked MODE [--busy] [TRACE]: MODE is tracked or swift (what the program records itself), record (run below
-// `lifespan record`), or refused (run below fake_door.c). With --busy the recording starts while threads run. Prints the
+// `lifespan record`), or refused DOOR ABI (run below fake_door.c). With --busy the recording starts while threads run. Prints the
 // statistics as one JSON line on stdout, for comparison with the command line's. Run by Tests/Behaviour/linked_door.py.
 import Glibc
 import Lifespan
@@ -8,7 +8,7 @@ let mode = CommandLine.arguments.dropFirst().first ?? "tracked"
 let busy = CommandLine.arguments.contains("--busy")
 let byCommand = mode == "record"
 
-if mode == "refused" { checkRefused(CommandLine.arguments.last ?? "") }
+if mode == "refused" { checkRefused(CommandLine.arguments[2], abi: UInt32(CommandLine.arguments[3]) ?? 0) }
 if !byCommand { checkNotStarted() }
 Allocations.track(Named.self)
 let early = busy ? Workers(count: 3) : nil
