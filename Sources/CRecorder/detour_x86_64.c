@@ -65,7 +65,11 @@ static int64_t get32(const uint8_t *p) {
   return value;
 }
 
-static unsigned put_jump(uint8_t *p, const void *target) { // jmp [rip+0]; address
+static unsigned put_jump(uint8_t *p, const void *target) { // jmp rel32 where it reaches, else jmp [rip+0]; address
+  bool near = true;
+  put32(p + 1, (const uint8_t *)target - (p + 5), &near);
+  p[0] = 0xe9;
+  if (near) return 5;
   static const uint8_t jump[6] = {0xff, 0x25, 0, 0, 0, 0};
   memcpy(p, jump, 6);
   memcpy(p + 6, &target, 8);
@@ -181,6 +185,10 @@ static const char *prepare(struct lifespan_detour *detour, bool one_thread, cons
   uint8_t *copy = take_slot(block);
   if (!copy_entry(entry, one_thread ? 5 : 1, copy)) return "its first instructions are unknown";
   *detour->original = copy;
+  if (one_thread && near(detour->hook, entry)) { // without an island: each jump more costs every retain of the program
+    *island = detour->hook;
+    return NULL;
+  }
   if (one_thread) {
     uint8_t *place = take_slot(block);
     put_jump(place, detour->hook);

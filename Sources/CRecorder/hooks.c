@@ -56,6 +56,7 @@ bool lifespan_hooks_fall_back(void) {
   atomic_store(&map->capture, LIFESPAN_CAPTURE_PARTIAL);
   snprintf(map->capture_reason, sizeof map->capture_reason,
            "this system forbids changing code: objects die when their memory is freed, tasks and reference counts are not seen");
+  atomic_store(&map->counts_missed, 1);
   lifespan_process.pointer_mode = true;
   return true;
 }
@@ -86,10 +87,13 @@ bool lifespan_hooks_start(bool one_thread) {
     if (hook) hook->installed = list[i].installed;
     bool tasks = hook && hook->replacement == (void *)lifespan_hook_task_create_common && hook->installed;
     if (tasks && one_thread && !linked) lifespan_tasks_none_made();
+    bool missing = list[i].refused || (hook && hook->needed && !lifespan_symbol(hook->symbol)); // not one that was folded into another
+    if (hook && hook->group == LIFESPAN_HOOK_REFCOUNT && missing) atomic_store(&lifespan_process.map->counts_missed, 1);
     if (list[i].refused) lifespan_say_partial(list[i].name, list[i].refused);
     else if (hook && hook->needed && !list[i].installed && !lifespan_symbol(hook->symbol) && hook->group == LIFESPAN_HOOK_LIFE)
       lifespan_say_partial(hook->symbol, "not found in this runtime");
   }
+  lifespan_process.bare_counts = lifespan_process.refcounts && lifespan_process.tsc && lifespan_process.unwind == LIFESPAN_UNWIND_NONE;
   if (destroy < count && destroy < release) destroy_installed = list[destroy].installed;
   if (release < count) free_installed = list[release].installed;
   return any || hooks[0].installed || lifespan_hooks_fall_back();
@@ -118,11 +122,13 @@ bool lifespan_self_test(bool refcounts) {
   lifespan_self_test_counts = (struct lifespan_self_test){0};
   uintptr_t was = lifespan_local.inside;
   lifespan_local.inside = LIFESPAN_TESTING;
+  lifespan_local.creator.pc = 1; // as a task's, the object's references pass the filter, though nothing is recorded of it
   void *object = allocate(&metadata.kind, 32, 15);
   retain(object);
   release(object);
   release(object);
   lifespan_local.inside = was;
+  lifespan_local.creator.pc = 0;
   const struct lifespan_self_test *seen = &lifespan_self_test_counts;
   if (lifespan_process.pointer_mode) return seen->births == 1; // deaths come by free()
   if (seen->births != 1 || seen->deaths != 1) return false;

@@ -3,7 +3,7 @@
 #if LIFESPAN_RECORDS_HERE
 
 #include "hook_table.h"
-#include "record.h"
+#include "record_refcount.h"
 
 #define ORIGINAL(name) void *lifespan_original_##name
 #define FRAME_POINTER __attribute__((noinline))
@@ -13,22 +13,39 @@
 typedef void *(*one)(void *object);
 typedef void *(*many)(void *object, uint32_t amount);
 
-#define ONE_HOOK(name, event)                                                                  \
-  ORIGINAL(name);                                                                              \
-  FRAME_POINTER void *lifespan_hook_##name(void *object) {                                     \
-    if (lifespan_on()) event(object, 1, LIFESPAN_REF_STRONG, true);                            \
-    __attribute__((musttail)) return ((one)lifespan_original_##name)(object);                  \
+// Most retains and releases of a program are of nothing that is recorded: these make no frame, and pay for one look-up (spots.h). What is recorded and
+// needs neither a stack nor a task is written without a frame, too, and everything else by the third function. A task that is being made has no spot yet.
+#define ONE_HOOK(name, event)                                                                                                      \
+  ORIGINAL(name);                                                                                                                  \
+  static FRAME_POINTER void *recorded_##name(void *object) {                                                                       \
+    lifespan_record_counted(event, object, 1, LIFESPAN_REF_STRONG, true, LIFESPAN_CALLER);                                         \
+    __attribute__((musttail)) return ((one)lifespan_original_##name)(object);                                                      \
+  }                                                                                                                                \
+  static FRAME_POINTER void *living_##name(void *object) {                                                                         \
+    if (!lifespan_record_bare(event, object)) __attribute__((musttail)) return recorded_##name(object);                            \
+    __attribute__((musttail)) return ((one)lifespan_original_##name)(object);                                                      \
+  }                                                                                                                                \
+  FRAME_POINTER void *lifespan_hook_##name(void *object) {                                                                         \
+    if (lifespan_on()) {                                                                                                           \
+      enum lifespan_spot spot = lifespan_spot_of_reference(object);                                                                \
+      if (spot > LIFESPAN_SPOT_BLOCK) {                                                                                            \
+        if (LIKELY(spot == LIFESPAN_SPOT_LIVING)) __attribute__((musttail)) return living_##name(object);                          \
+        __attribute__((musttail)) return recorded_##name(object);                                                                  \
+      }                                                                                                                            \
+      if (UNLIKELY(lifespan_local.creator.pc)) __attribute__((musttail)) return recorded_##name(object);                           \
+    }                                                                                                                              \
+    __attribute__((musttail)) return ((one)lifespan_original_##name)(object);                                                      \
   }
-#define MANY_HOOK(name, event)                                                                 \
-  ORIGINAL(name);                                                                              \
-  FRAME_POINTER void *lifespan_hook_##name(void *object, uint32_t amount) {                    \
-    if (lifespan_on()) event(object, amount, LIFESPAN_REF_STRONG, true);                       \
-    __attribute__((musttail)) return ((many)lifespan_original_##name)(object, amount);         \
+#define MANY_HOOK(name, event)                                                                                                     \
+  ORIGINAL(name);                                                                                                                  \
+  FRAME_POINTER void *lifespan_hook_##name(void *object, uint32_t amount) {                                                        \
+    if (lifespan_on()) event(object, amount, LIFESPAN_REF_STRONG, true);                                                           \
+    __attribute__((musttail)) return ((many)lifespan_original_##name)(object, amount);                                             \
   }
-ONE_HOOK(retain, RETAINED)
-ONE_HOOK(release, RELEASED)
-ONE_HOOK(nonatomic_retain, RETAINED)
-ONE_HOOK(nonatomic_release, RELEASED)
+ONE_HOOK(retain, LIFESPAN_R_RETAIN)
+ONE_HOOK(release, LIFESPAN_R_RELEASE)
+ONE_HOOK(nonatomic_retain, LIFESPAN_R_RETAIN)
+ONE_HOOK(nonatomic_release, LIFESPAN_R_RELEASE)
 MANY_HOOK(retain_n, RETAINED)
 MANY_HOOK(release_n, RELEASED)
 MANY_HOOK(nonatomic_retain_n, RETAINED)

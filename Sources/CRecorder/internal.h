@@ -42,6 +42,7 @@ struct lifespan_process {
   void *on_full_context;
   uint32_t tsc;          // clock is the time stamp counter
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
+  uint32_t bare_counts;  // retains and releases of all types are recorded, without stacks and by the time stamp counter
   uint32_t blocks;       // every block of malloc is recorded, not Swift objects alone
   uint32_t vm;           // regions that the program maps
   bool keeps_dead;       // addresses of dead objects are told from others: retains are hooked, and every block of malloc is seen

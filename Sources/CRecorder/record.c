@@ -4,7 +4,7 @@
 #if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
-#include "record.h"
+#include "record_refcount.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -176,30 +176,24 @@ void lifespan_record_deallocating(const void *object, struct lifespan_frame call
   write_misuse(object, LIFESPAN_MISUSE_ESCAPED, swift_refcount_extra(bits), caller);
 }
 
-void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller) {
-  if ((intptr_t)object <= 0) return;
-  object = (const void *)((uintptr_t)object & 0x00fffffffffffff8ull);
-  if ((uint32_t)swift_refcount_word(object) == SWIFT_REFCOUNT_IMMORTAL) return;
-  if (UNLIKELY(testing(kind == LIFESPAN_R_RETAIN ? &lifespan_self_test_counts.retains : &lifespan_self_test_counts.releases))) return;
-  if (UNLIKELY(lifespan_local.creator.pc)) task_seen_early(object);
-  struct lifespan_type type = lifespan_type_known(*(const void *const *)object);
-  if (type.id ? !(type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts) : type.flags & LIFESPAN_TYPE_IGNORED) return;
+void lifespan_record_refcount_rare(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller) {
+  if (testing(kind == LIFESPAN_R_RETAIN ? &lifespan_self_test_counts.retains : &lifespan_self_test_counts.releases)) return;
+  if (lifespan_local.creator.pc) task_seen_early(object);
   enum lifespan_spot spot = lifespan_spot(object);
-  if (UNLIKELY(spot != LIFESPAN_SPOT_LIVING)) return not_living(kind, object, spot, caller);
-  if (UNLIKELY(!type.id)) return;
-  struct lifespan_thread *thread = lifespan_enter();
-  if (!thread) return;
-  uint32_t stack = lifespan_stack(thread, caller.pc, caller.sp, caller.fp);
-  lifespan_task_note(thread);
-  uint64_t bits = swift_refcount_bits(object), before = count_known ? swift_refcount_strong(bits) : (1ull << 56) - 1;
-  bool deiniting = bits & SWIFT_REFCOUNT_DEINITING, below = deiniting && count_known && kind == LIFESPAN_R_RELEASE && amount > before;
-  if (lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_OTHER)) {
-    lifespan_ring_put(thread, 0, lifespan_stamp(), lifespan_head_word(kind, 2, (uint64_t)object));
-    lifespan_ring_put(thread, 1, (uint64_t)amount << 32 | stack, (uint64_t)(flavour | (deiniting ? LIFESPAN_REF_DEINITING : 0)) << 56 | before);
-    lifespan_ring_publish(thread, 2);
-  }
-  lifespan_leave(thread);
-  if (UNLIKELY(below)) write_misuse(object, LIFESPAN_MISUSE_BELOW_ZERO, before, caller);
+  if (spot <= LIFESPAN_SPOT_BLOCK || (uint32_t)swift_refcount_word(object) == SWIFT_REFCOUNT_IMMORTAL) return;
+  struct lifespan_type type = {UINT32_MAX, 0};
+  if (spot != LIFESPAN_SPOT_LIVING || !lifespan_process.refcounts) type = lifespan_type_known(*(const void *const *)object);
+  if (type.id ? !(type.flags & LIFESPAN_TYPE_TRACKED || lifespan_process.refcounts) : type.flags & LIFESPAN_TYPE_IGNORED) return;
+  if (spot != LIFESPAN_SPOT_LIVING) return not_living(kind, object, spot, caller);
+  if (type.id) lifespan_write_refcount(kind, object, amount, flavour, count_known, caller);
+}
+
+void lifespan_record_refcount(unsigned kind, const void *object, uint32_t amount, unsigned flavour, bool count_known, struct lifespan_frame caller) {
+  lifespan_record_counted(kind, object, amount, flavour, count_known, caller);
+}
+
+void lifespan_record_below_zero(const void *object, uint64_t before, struct lifespan_frame caller) {
+  write_misuse(object, LIFESPAN_MISUSE_BELOW_ZERO, before, caller);
 }
 
 // ---- Tokens -------------------------------------------------------------------------------------------------------------

@@ -14,10 +14,11 @@
 
 enum lifespan_spot {
   LIFESPAN_SPOT_NONE = 0,
-  LIFESPAN_SPOT_LIVING = 1,
-  LIFESPAN_SPOT_KEPT = 2, // its deinit has ended, unowned references keep the memory
-  LIFESPAN_SPOT_BLOCK = 3, // a block of malloc that is no Swift object, as far as is known
-  LIFESPAN_SPOT_DEAD = 4,  // a counted object died here, and nothing was allocated here since (lifespan_process.keeps_dead)
+  LIFESPAN_SPOT_BLOCK = 1, // a block of malloc that is no Swift object, as far as is known
+  // From here on references to it are of interest.
+  LIFESPAN_SPOT_LIVING = 2,
+  LIFESPAN_SPOT_KEPT = 3, // its deinit has ended, unowned references keep the memory
+  LIFESPAN_SPOT_DEAD = 4, // a counted object died here, and nothing was allocated here since (lifespan_process.keeps_dead)
 };
 
 #define LIFESPAN_SPOT_LEAVES (1u << 17) // 128 TiB of address space
@@ -43,6 +44,16 @@ static inline enum lifespan_spot lifespan_spot_in(const uint8_t *spot) {
 }
 
 static inline enum lifespan_spot lifespan_spot(const void *address) { return lifespan_spot_in(lifespan_spot_at(address)); }
+
+// Of what a retain or release is, spare bits of its address and all: the filter that every one of a program's passes.
+static inline __attribute__((always_inline)) enum lifespan_spot lifespan_spot_of_reference(const void *object) {
+  if ((intptr_t)object <= 0) return LIFESPAN_SPOT_NONE; // as the runtime itself decides
+  uintptr_t at = (uintptr_t)object & (((uintptr_t)LIFESPAN_SPOT_LEAVES << LIFESPAN_SPOT_LEAF_LOG2) - 1);
+  const uint8_t *bytes = atomic_load_explicit(&lifespan_spot_leaves[at >> LIFESPAN_SPOT_LEAF_LOG2], memory_order_acquire);
+  if (__builtin_expect(!bytes, 0))
+    return atomic_load_explicit(&lifespan_spots_unknown, memory_order_relaxed) ? LIFESPAN_SPOT_LIVING : LIFESPAN_SPOT_NONE;
+  return (enum lifespan_spot)__atomic_load_n(&bytes[(at & ((1ull << LIFESPAN_SPOT_LEAF_LOG2) - 1)) >> 4], __ATOMIC_RELAXED);
+}
 
 // `spot`: lifespan_spot_at(address).
 static inline void lifespan_spot_put(uint8_t *spot, const void *address, enum lifespan_spot value) {

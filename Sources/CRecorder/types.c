@@ -365,6 +365,7 @@ void lifespan_types_retrack(void) {
       struct swift_type_name name = name_of(thread, (const void *)key);
       if (!allowed(thread, name.data, name.length)) continue;
       struct description type = describe_class((const void *)key, name, superclass_of(thread, (const void *)key, 0), true);
+      type.flags |= LIFESPAN_TYPE_TRACKED_LATE;
       if (write_record(thread, (uint32_t)value, &type, name.data, name.length)) atomic_store(&slots[i].value, (value & ~IGNORED) | TRACKED);
     }
   }

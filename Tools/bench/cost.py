@@ -19,6 +19,9 @@ LIMITS = {
     "instructions of the same, --unwind none": (570, 660),
     "instructions of the start, in millions": (1, 6),
     "instructions of the command for an event": (640, 790),
+    "instructions of a retain or release that is filtered out": (25, 30),
+    "instructions of one that is recorded, --unwind none": (78, 92),
+    "instructions of one that is recorded, 12 frames": (295, 345),
     "bytes of an event, one thread": (0.04, 0.2), # a slow machine closes more chunks: one every 25 ms
     "allocations of the reader for a million events": (0, 400),
     "MB of the reader for four million events more": (-3, 3),
@@ -37,25 +40,49 @@ class Cost:
         self.folder = folder
         self.program = os.path.join(folder, "alloc")
         run(["swiftc", "-O", "-parse-as-library", f"{HERE}/programs/alloc.swift", "-o", self.program])
+        self.references = os.path.join(folder, "references")
+        run(["swiftc", "-O", f"{HERE}/programs/references.swift", "-o", self.references])
         # valgrind reads no DWARF 5 of this kind, and needs none.
         self.preload = os.path.join(folder, "liblifespan_preload.so")
         shutil.copy(os.path.join(ROOT, ".build/release/liblifespan_preload.so"), self.preload)
         run(["strip", "--strip-debug", self.preload])
 
-    def instructions(self, pairs, options):
-        """Of the whole run; `options` None: not recorded."""
-        # On two threads: valgrind's main thread has a stack of its own kind, which is not walked.
-        valgrind = ["valgrind", "--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null", self.program, "24", str(pairs), "2"]
+    def valgrind(self, program, options):
+        """Instructions of a whole run; `options` None: not recorded."""
+        valgrind = ["valgrind", "--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null", *program]
         words = valgrind
         if options is not None:
             words = [LIFESPAN, "record", "--force", "-o", f"{self.folder}/v.lifespan", *options, "--", *valgrind]
-        said = run(words, {"LIFESPAN_PRELOAD": self.preload})
+        return int(re.search(r"Collected : (\d+)", run(words, {"LIFESPAN_PRELOAD": self.preload}))[1])
+
+    def recorded(self):
+        """The statistics of the last run."""
+        return json.loads(self.ask("stats", "--lifespan", "all", f"{self.folder}/v.lifespan", "--json"))
+
+    def instructions(self, pairs, options):
+        """Of a run that makes and ends objects."""
+        # On two threads: valgrind's main thread has a stack of its own kind, which is not walked.
+        count = self.valgrind([self.program, "24", str(pairs), "2"], options)
         if options is not None:
-            stats = json.loads(self.ask("stats", "--lifespan", "all", f"{self.folder}/v.lifespan", "--json"))
+            stats = self.recorded()
             nodes = sum(row["total_count"] for row in stats["rows"] if row["type"] == "alloc.Node")
             if stats["capture"] != "complete" or nodes < pairs:
                 sys.exit(f"cost: capture {stats['capture']} of {nodes} objects, {pairs} were made: {stats.get('notes')}")
-        return int(re.search(r"Collected : (\d+)", said)[1])
+        return count
+
+    def referring(self, kind, options):
+        """Instructions of one retain or release."""
+        counts = []
+        for pairs in (FEW, MANY):
+            counts.append(self.valgrind([self.references, kind, "8", str(pairs)], options))
+            if options is None:
+                continue
+            stats = self.recorded()
+            retains = sum(row["retains"] or 0 for row in stats["rows"] if row["type"].startswith("references."))
+            # Each object has some of its own.
+            if stats["capture"] != "complete" or not (pairs if kind == "recorded" else 0) <= retains <= pairs + 41_000:
+                sys.exit(f"cost: capture {stats['capture']}, {retains} retains of {kind}, {pairs} were made: {stats.get('notes')}")
+        return (counts[1] - counts[0]) / (MANY - FEW) / 2
 
     def command_instructions(self, pairs):
         """Of the recording command, which drains and writes; the program below it runs as it is."""
@@ -99,12 +126,17 @@ class Cost:
             yield name, more
             start = start or (recorded[0] - plain[0] - FEW * more) / 1e6
         yield names[3], start
+        plain = self.referring("ignored", None)
+        counted = ["--events", "refcounts"]
         few, many = 100_000, 300_000
         yield names[4], (self.command_instructions(many) - self.command_instructions(few)) / (2 * (many - few))
+        yield names[5], self.referring("ignored", [*counted, "--ignore", "references.Ignored"]) - plain
+        yield names[6], self.referring("recorded", [*counted, "--unwind", "none"]) - plain
+        yield names[7], self.referring("recorded", counted) - plain
         (short, few), (long, many) = self.trace("short", 100_000), self.trace("long", 2_100_000)
-        yield names[5], os.path.getsize(long) / many
-        yield names[6], (self.reader_allocations(long) - self.reader_allocations(short)) / (many - few) * 1e6
-        yield names[7], self.peak(long) - self.peak(short)
+        yield names[8], os.path.getsize(long) / many
+        yield names[9], (self.reader_allocations(long) - self.reader_allocations(short)) / (many - few) * 1e6
+        yield names[10], self.peak(long) - self.peak(short)
 
 
 def main():

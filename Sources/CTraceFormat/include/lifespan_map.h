@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_ABI 5u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_ABI 6u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
@@ -126,6 +126,7 @@ enum lifespan_object_kind {
 #define LIFESPAN_TYPE_COUNTED 1u // its refcounts are recorded
 #define LIFESPAN_TYPE_TRACKED 2u // it conforms to Tracked, or was tracked by name
 #define LIFESPAN_TYPE_ONE_VALUE 4u // a closure kind of one captured value: a closure's context, or the box of an indirect case, a variable or an existential
+#define LIFESPAN_TYPE_TRACKED_LATE 8u // tracked after objects of it were born: their first retains and releases are not recorded
 
 // Flavours of retain and release.
 enum lifespan_refcount_flavour {
@@ -252,6 +253,7 @@ struct lifespan_map {
   // when the Swift runtime came: by the program's recorder
   _Atomic uint32_t runtime;         // enum lifespan_runtime_state
   _Atomic uint64_t runtime_stamp;   // LATE: since when Swift objects are recorded
+  _Atomic uint32_t counts_missed;   // 1: a hook of retains and releases is missing, so that counts are not known
   // the consumer's life: a robust mutex held by the draining thread for as long as it drains (its word shows FUTEX_OWNER_DIED
   // at once when the consumer is killed), and a counter that moves in every round
   _Alignas(64) uint8_t consumer_mutex[64];  // pthread_mutex_t, PTHREAD_PROCESS_SHARED | PTHREAD_MUTEX_ROBUST, made when the consumer begins to drain
