@@ -23,6 +23,14 @@ void drain_history_add(struct drain_history *history, const struct drain_event *
   history->total++;
 }
 
+// The strong count of an object that lives; -1 where not every retain and release of it was recorded.
+static int64_t history_strong(const struct lifespan_drain *d, const struct drain_object *object) {
+  uint32_t id = drain_sites(d)[object->site].type, flags = id < d->type_count ? drain_types(d)[id].flags : 0;
+  bool all = flags & LIFESPAN_TYPE_COUNTED && (d->map->options.refcounts || !(flags & LIFESPAN_TYPE_TRACKED_LATE));
+  if (!all || atomic_load_explicit(&d->map->counts_missed, memory_order_relaxed) || d->counts.lost) return -1;
+  return object->count == DRAIN_COUNT_UNKNOWN || object->count < 0 ? -1 : object->count;
+}
+
 // The object that is asked for: the one that lives there, else the newest that the ring still knows at this address.
 static bool history_subject(struct lifespan_drain *d, uint64_t address, struct lifespan_history_head *head) {
   const struct drain_history *h = &d->history;
@@ -31,7 +39,8 @@ static bool history_subject(struct lifespan_drain *d, uint64_t address, struct l
     *head = (struct lifespan_history_head){.serial = object->serial,
                                            .dropped = object->events,
                                            .size = object->size,
-                                           .type = drain_sites(d)[object->site].type};
+                                           .type = drain_sites(d)[object->site].type,
+                                           .strong = history_strong(d, object)};
     return true;
   }
   for (uint64_t i = h->total; h->room && i-- > drain_history_first(h);) {
@@ -40,7 +49,8 @@ static bool history_subject(struct lifespan_drain *d, uint64_t address, struct l
     *head = (struct lifespan_history_head){.serial = event->serial,
                                            .dropped = event->ordinal + 1,
                                            .size = event->size,
-                                           .type = drain_sites(d)[event->site].type};
+                                           .type = drain_sites(d)[event->site].type,
+                                           .strong = -1};
     return true;
   }
   return false;
@@ -53,6 +63,7 @@ static struct lifespan_history_event history_answer(const struct lifespan_drain 
                                          .amount = event->amount,
                                          .stack = event->stack,
                                          .thread = event->thread,
+                                         .number = event->ordinal,
                                          .count_before = event->count_before,
                                          .task = event->task};
 }
@@ -69,7 +80,8 @@ int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_questi
     const struct drain_event *event = drain_history_at(h, i);
     if (event->serial != head.serial) continue;
     if (!seen) head.dropped = event->ordinal;
-    if (seen++ < q->start) continue;
+    seen++;
+    if (event->ordinal < q->start) continue;
     if (head.count == fit) {
       *more = true;
       break;

@@ -65,14 +65,24 @@ static bool post(struct lifespan_map *map, struct lifespan_request *slot, uint32
 
 static size_t padded(uint32_t length) { return ((size_t)length + 7) & ~(size_t)7; }
 
-// How many items a piece of an answer holds: the continuation begins after them.
+static bool is_history(const uint8_t *bytes, size_t length) {
+  const struct lifespan_history_head *head = (const void *)bytes;
+  return length >= sizeof *head && head->count <= (length - sizeof *head) / sizeof(struct lifespan_history_event);
+}
+static const struct lifespan_history_event *last_event(const uint8_t *bytes) {
+  const struct lifespan_history_head *head = (const void *)bytes;
+  return head->count ? (const struct lifespan_history_event *)(const void *)(bytes + sizeof *head) + head->count - 1 : NULL;
+}
+
+// How many items a piece of an answer holds: the continuation begins after them. Of a history, the number of the next event: older ones may
+// leave the ring between two pieces.
 static uint32_t items_of(uint32_t op, const uint8_t *bytes, size_t length) {
   uint32_t count = 0;
   size_t at = 0;
   switch (op) {
   case LIFESPAN_ASK_ROWS: return (uint32_t)(length / sizeof(struct lifespan_row));
   case LIFESPAN_ASK_STACK: return (uint32_t)(length / sizeof(uint64_t));
-  case LIFESPAN_ASK_HISTORY: return ((const struct lifespan_history_head *)(const void *)bytes)->count;
+  case LIFESPAN_ASK_HISTORY: return last_event(bytes) ? last_event(bytes)->number + 1 : 0;
   case LIFESPAN_ASK_SAVE: return (uint32_t)((length + LIFESPAN_SAVE_UNIT - 1) / LIFESPAN_SAVE_UNIT);
   case LIFESPAN_ASK_TYPES:
     for (; length - at >= sizeof(struct lifespan_type_row); count++) {
@@ -92,27 +102,37 @@ static uint32_t items_of(uint32_t op, const uint8_t *bytes, size_t length) {
   }
 }
 
-// Puts a piece behind what is there. A history's head stands once, with the sum of the events.
-static bool append(uint32_t op, struct lifespan_linked_answer *answer, const uint8_t *bytes, size_t length) {
-  size_t skip = op == LIFESPAN_ASK_HISTORY && answer->length ? sizeof(struct lifespan_history_head) : 0;
-  if (!lifespan_linked_grow(answer, (answer->length + length + 0xffff) & ~(size_t)0xffff)) return false;
-  if (skip) {
-    const struct lifespan_history_head *head = (const void *)bytes;
-    ((struct lifespan_history_head *)answer->bytes)->count += head->count;
+// A history's head stands once: the newest, with the sum of the events. Where some have left the ring between two pieces, or another object lies
+// there now, the answer begins anew with this piece.
+static size_t join_history(struct lifespan_linked_answer *answer, const uint8_t *bytes, uint32_t start) {
+  struct lifespan_history_head head = *(const struct lifespan_history_head *)(const void *)bytes, *whole = answer->bytes;
+  if (!answer->length) return 0;
+  if (head.serial != whole->serial || head.dropped > start) {
+    answer->length = 0;
+    return 0;
   }
+  head.dropped = whole->dropped;
+  head.count += whole->count;
+  *whole = head;
+  return sizeof head;
+}
+
+// Puts a piece behind what is there.
+static bool append(uint32_t op, struct lifespan_linked_answer *answer, const uint8_t *bytes, size_t length, uint32_t start) {
+  if (!lifespan_linked_grow(answer, (answer->length + length + 0xffff) & ~(size_t)0xffff)) return false;
+  size_t skip = op == LIFESPAN_ASK_HISTORY ? join_history(answer, bytes, start) : 0;
   memcpy((char *)answer->bytes + answer->length, bytes + skip, length - skip);
   answer->length += length - skip;
   return true;
 }
 
 static enum lifespan_linked_status take(struct lifespan_request *slot, uint32_t op,
-                                        struct lifespan_linked_answer *answer, uint32_t *items) {
+                                        struct lifespan_linked_answer *answer, uint32_t start, uint32_t *items) {
   uint32_t length = slot->length;
   if (slot->status) return slot->status == ENOENT ? LIFESPAN_LINKED_UNKNOWN : LIFESPAN_LINKED_FAILED;
-  bool too_short = op == LIFESPAN_ASK_HISTORY && length < sizeof(struct lifespan_history_head);
-  if (length > sizeof slot->data || too_short) return LIFESPAN_LINKED_FAILED;
+  if (length > sizeof slot->data || (op == LIFESPAN_ASK_HISTORY && !is_history(slot->data, length))) return LIFESPAN_LINKED_FAILED;
   *items = items_of(op, slot->data, length);
-  return append(op, answer, slot->data, length) ? LIFESPAN_LINKED_OK : LIFESPAN_LINKED_NO_MEMORY;
+  return append(op, answer, slot->data, length, start) ? LIFESPAN_LINKED_OK : LIFESPAN_LINKED_NO_MEMORY;
 }
 
 enum lifespan_linked_status lifespan_linked_request(struct lifespan_map *map, uint32_t op,
@@ -129,11 +149,11 @@ enum lifespan_linked_status lifespan_linked_request(struct lifespan_map *map, ui
       status = LIFESPAN_LINKED_GONE;
       break;
     }
-    status = take(slot, op, answer, &items);
+    status = take(slot, op, answer, next.start, &items);
     more = slot->more && status == LIFESPAN_LINKED_OK;
     atomic_store(&slot->state, LIFESPAN_REQUEST_IDLE);
     if (more && !items) status = LIFESPAN_LINKED_FAILED; // would never end
-    next.start += items;
+    next.start = op == LIFESPAN_ASK_HISTORY ? items : next.start + items;
   } while (more && status == LIFESPAN_LINKED_OK);
   pthread_mutex_unlock(&asking);
   return status;

@@ -15,43 +15,75 @@ extension Allocations {
   /// different backtrace.
   public static func history(of object: AnyObject) -> History {
     let address = Address(rawValue: UInt64(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())))
+    let isa = unsafeBitCast(type(of: object) as AnyClass, to: UInt.self)
     do {
-      return try recordedHistory(at: address, isa: unsafeBitCast(type(of: object) as AnyClass, to: UInt.self))
+      let asked = try ask(address)
+      guard let type = try knownType(asked, isa) else { return History(address, asked.runtimeCount, missing: nil) }
+      return try recordedHistory(at: address, of: type, asked)
     } catch {
-      return History(serial: nil, address: address, type: nil, size: 0, events: [], dropped: 0, missing: error)
+      return History(address, runtimeCount(address), missing: error)
     }
   }
 
-  private static func recordedHistory(at address: Address, isa: UInt) throws(NotRecording) -> History {
-    let answer = try Door.ask(LIFESPAN_ASK_HISTORY, address: address.rawValue).withBytes { bytes in
-      let size = MemoryLayout<lifespan_history_head>.stride
-      guard bytes.count >= size else { return (head: lifespan_history_head(), events: [lifespan_history_event]()) }
-      let events = UnsafeRawBufferPointer(rebasing: bytes[size...]).rows(of: lifespan_history_event.self)
-      return (head: bytes.loadUnaligned(as: lifespan_history_head.self), events: events)
+  private struct Asked {
+    var head: lifespan_history_head
+    var events: [lifespan_history_event]
+    var runtimeCount: Int
+  }
+
+  /// Nothing that belongs to the object is touched here. Asked anew where another thread has changed its count meanwhile.
+  private static func ask(_ address: Address) throws(NotRecording) -> Asked {
+    for turn in 1... {
+      let before = runtimeCount(address)
+      let answer = try Door.ask(LIFESPAN_ASK_HISTORY, address: address.rawValue)
+      let after = runtimeCount(address)
+      if before != after, turn < 4 { continue }
+      return answer.withBytes { bytes in
+        let size = MemoryLayout<lifespan_history_head>.stride
+        guard bytes.count >= size else { return Asked(head: .init(), events: [], runtimeCount: after) }
+        let events = UnsafeRawBufferPointer(rebasing: bytes[size...]).rows(of: lifespan_history_event.self)
+        return Asked(
+          head: bytes.loadUnaligned(as: lifespan_history_head.self), events: events, runtimeCount: after)
+      }
     }
-    guard let type = try knownType(answer.head, answer.events.last, isa) else {
-      return History(serial: nil, address: address, type: nil, size: 0, events: [], dropped: 0, missing: nil)
-    }
+    return Asked(head: .init(), events: [], runtimeCount: runtimeCount(address))
+  }
+
+  private static func recordedHistory(
+    at address: Address, of type: RecordedType, _ asked: Asked
+  ) throws(NotRecording) -> History {
     let counts = try Door.ask(LIFESPAN_ASK_COUNTS).withBytes { $0.rows(of: lifespan_drain_counts.self) }
     var stacks: [UInt32: [ReturnAddress]] = [:]
     var events: [History.Event] = []
-    for event in answer.events {
+    for event in asked.events {
       if stacks[event.stack] == nil { stacks[event.stack] = try backtrace(event.stack) }
       events.append(
         History.Event(event, backtrace: stacks[event.stack] ?? [], perSecond: counts.first?.ticks_per_second ?? 0))
     }
+    let count = asked.head.strong < 0 ? nil : Int(asked.head.strong)
+    if let count { setCounts(of: &events, last: count) }
     return History(
-      serial: Serial(rawValue: answer.head.serial), address: address, type: type.name,
-      size: Int(clamping: answer.head.size), events: events, dropped: Int(clamping: answer.head.dropped), missing: nil)
+      serial: Serial(rawValue: asked.head.serial), address: address, type: type.name,
+      size: Int(clamping: asked.head.size), retainCount: count, runtimeRetainCount: asked.runtimeCount, events: events,
+      dropped: Int(clamping: asked.head.dropped), missing: nil)
+  }
+
+  /// By what was recorded, back from the last: of two threads' events at once each saw the count as if the other had not
+  /// been, and a load does not see it at all.
+  private static func setCounts(of events: inout [History.Event], last: Int) {
+    var count = last
+    for index in events.indices.reversed() {
+      events[index].countAfter = count
+      count -= events[index].kind.change
+      events[index].countBefore = count
+    }
   }
 
   /// The type of the object that was asked for. nil: the recorder knows of another one only, which lay there before.
-  private static func knownType(
-    _ head: lifespan_history_head, _ last: lifespan_history_event?, _ isa: UInt
-  ) throws(NotRecording) -> RecordedType? {
-    guard head.serial != 0, last?.kind != LIFESPAN_EVENT_DEATH.rawValue, last?.kind != LIFESPAN_EVENT_FREE.rawValue
-    else { return nil }
-    let type = TypeTable(try Door.ask(LIFESPAN_ASK_TYPES)).types[TypeID(rawValue: head.type)]
+  private static func knownType(_ asked: Asked, _ isa: UInt) throws(NotRecording) -> RecordedType? {
+    let ends = [LIFESPAN_EVENT_DEATH, LIFESPAN_EVENT_FREE, LIFESPAN_EVENT_PLAIN_FREE].map(\.rawValue)
+    guard asked.head.serial != 0, !asked.events.contains(where: { ends.contains($0.kind) }) else { return nil }
+    let type = TypeTable(try Door.ask(LIFESPAN_ASK_TYPES)).types[TypeID(rawValue: asked.head.type)]
     return type?.metadata == UInt64(isa) && type?.isWanted == true ? type : nil
   }
 
@@ -63,21 +95,33 @@ extension Allocations {
   }
 }
 
+// The runtime's own; takes the object as it is, so that asking changes nothing.
+@_silgen_name("swift_retainCount") private func swiftRetainCount(_ object: UnsafeRawPointer) -> UInt
+
+private func runtimeCount(_ address: Allocations.Address) -> Int {
+  UnsafeRawPointer(bitPattern: UInt(address.rawValue)).map { Int(clamping: swiftRetainCount($0)) } ?? 0
+}
+
+extension Allocations.History {
+  /// Of an object of which nothing was recorded.
+  fileprivate init(_ address: Allocations.Address, _ runtimeCount: Int, missing: Allocations.NotRecording?) {
+    self.init(
+      serial: nil, address: address, type: nil, size: 0, retainCount: nil, runtimeRetainCount: runtimeCount, events: [],
+      dropped: 0, missing: missing)
+  }
+}
+
 extension Allocations.History.Event {
   init(_ event: lifespan_history_event, backtrace: [Allocations.ReturnAddress], perSecond: UInt64) {
     let amount = Int(event.amount)
     kind = Kind(event, amount: amount)
-    var change = 0
-    switch kind {
-    case .retain: change = amount
-    case .release: change = -amount
-    case .birth: change = 1
-    default: break
-    }
+    let change = kind.change
     let before = event.count_before < 0 ? nil : Int(event.count_before)
     countBefore = kind == .birth ? 0 : before
     countAfter = countBefore.map { $0 + change }
-    flavour = Flavour(event, isCount: kind == .retain(amount) || kind == .release(amount))
+    let isCount = kind == .retain(amount) || kind == .release(amount)
+    flavour = Flavour(event, isCount: isCount)
+    isInDeinit = isCount && event.flavour & LIFESPAN_REF_DEINITING.rawValue != 0
     let (whole, rest) = event.ticks.quotientAndRemainder(dividingBy: max(perSecond, 1))
     nanoseconds = whole &* 1_000_000_000 &+ UInt64(Double(rest) * 1e9 / Double(max(perSecond, 1)))
     thread = Allocations.ThreadNumber(rawValue: event.thread)
@@ -97,7 +141,18 @@ extension Allocations.History.Event.Kind {
     case LIFESPAN_EVENT_DEATH: self = .death
     case LIFESPAN_EVENT_FREE, LIFESPAN_EVENT_PLAIN_FREE: self = .free
     case LIFESPAN_EVENT_MOVED: self = .moved
+    case LIFESPAN_EVENT_MISUSE: self = .misuse(Allocations.History.Event.Misuse(event.flavour))
     default: self = .other
+    }
+  }
+
+  /// What it does to the strong count.
+  var change: Int {
+    switch self {
+    case .retain(let amount): amount
+    case .release(let amount): -amount
+    case .birth: 1
+    default: 0
     }
   }
 }
@@ -105,12 +160,25 @@ extension Allocations.History.Event.Kind {
 extension Allocations.History.Event.Flavour {
   init?(_ event: lifespan_history_event, isCount: Bool) {
     guard isCount else { return nil }
-    switch lifespan_refcount_flavour(event.flavour) {
+    switch lifespan_refcount_flavour(event.flavour & ~LIFESPAN_REF_DEINITING.rawValue) {
     case LIFESPAN_REF_STRONG: self = .strong
     case LIFESPAN_REF_WEAK_LOAD: self = .weakLoad
     case LIFESPAN_REF_UNOWNED_LOAD: self = .unownedLoad
     case LIFESPAN_REF_TRY: self = .tryRetain
     case LIFESPAN_REF_DEVIRTUALISED: self = .devirtualised
+    default: self = .other
+    }
+  }
+}
+
+extension Allocations.History.Event.Misuse {
+  init(_ number: UInt32) {
+    switch lifespan_misuse(number) {
+    case LIFESPAN_MISUSE_RETAIN: self = .retained
+    case LIFESPAN_MISUSE_RELEASE: self = .released
+    case LIFESPAN_MISUSE_UNOWNED: self = .unownedRead
+    case LIFESPAN_MISUSE_ESCAPED: self = .escaped
+    case LIFESPAN_MISUSE_BELOW_ZERO: self = .releasedBelowZero
     default: self = .other
     }
   }

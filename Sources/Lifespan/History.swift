@@ -23,6 +23,24 @@ extension Allocations {
         case free
         /// Moved or resized by realloc.
         case moved
+        /// Referred to after its deinit, or left behind by it: what the runtime may end the program for.
+        case misuse(Misuse)
+        /// Something that this version has no word for.
+        case other
+      }
+
+      /// What was done to an object whose deinit had begun or ended.
+      public enum Misuse: Sendable, Hashable {
+        /// Retained after its deinit.
+        case retained
+        /// Released after its deinit.
+        case released
+        /// An unowned reference to it was read after its deinit.
+        case unownedRead
+        /// Its deinit ended while strong references to it were left.
+        case escaped
+        /// Released in its deinit more often than retained there.
+        case releasedBelowZero
         /// Something that this version has no word for.
         case other
       }
@@ -47,10 +65,12 @@ extension Allocations {
       public let kind: Kind
       /// How a retain or a release came about; nil for other events.
       public let flavour: Flavour?
+      /// A retain or release in the object's deinit.
+      public let isInDeinit: Bool
       /// The strong count before it; nil where it is not known.
-      public let countBefore: Int?
+      public internal(set) var countBefore: Int?
       /// The strong count after it; nil where it is not known.
-      public let countAfter: Int?
+      public internal(set) var countAfter: Int?
       /// When, in nanoseconds since the start of the recording.
       public let nanoseconds: UInt64
       /// On which thread.
@@ -69,6 +89,12 @@ extension Allocations {
     public let type: String?
     /// Its size in bytes.
     public let size: Int
+    /// Its strong references by what was recorded, after the last of `events`; nil where not every retain and release of it
+    /// was recorded: its type is not tracked, was tracked only after objects of it had been born, or a hook is missing.
+    public let retainCount: Int?
+    /// What the runtime itself counts (`swift_retainCount`), of the same moment unless another thread retains or releases it
+    /// meanwhile. In a deinit the runtime says 1 and `retainCount` 0.
+    public let runtimeRetainCount: Int
     /// Its events, oldest first; the newest ones of the recording are kept.
     public let events: [Event]
     /// How many older events of it are no longer kept.

@@ -4,14 +4,18 @@ import json, os, re, shutil, subprocess, threading
 
 from harness import PROGRAMS, ROOT, behaviour, compile_all, expect
 
-LINKINGS = {"dynamic": [], "static stdlib": ["--static-swift-stdlib"], "static executable": ["-Xswiftc", "-static-executable"]}
+LINKINGS = {
+    "dynamic": [], "static stdlib": ["--static-swift-stdlib"], "static executable": ["-Xswiftc", "-static-executable"],
+    "static stdlib, stripped, equal functions folded":
+        ["--static-swift-stdlib", "-Xswiftc", "-use-ld=lld", "-Xlinker", "--icf=all", "-Xlinker", "-s"],
+}
 MODES = [["tracked"], ["swift"], ["tracked", "--busy"], ["swift", "--busy"]]
 ONE_BUILD = threading.Lock()
 
 
 def linked(linking):
     """Builds the program, in a folder that later runs find again."""
-    scratch = os.path.join(ROOT, ".build", "linked-" + linking.replace(" ", "-"))
+    scratch = os.path.join(ROOT, ".build", "linked-" + linking.replace(",", "").replace(" ", "-"))
     words = ["swift", "build", "-c", "release", "--package-path", os.path.join(PROGRAMS, "linked"), "--scratch-path", scratch]
     with ONE_BUILD:
         done = subprocess.run([*words, *LINKINGS[linking]], capture_output=True, text=True)

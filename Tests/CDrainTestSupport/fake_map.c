@@ -210,6 +210,8 @@ bool fake_type(struct fake_map *fake, uint32_t ring, uint32_t id, uint32_t kind,
   return put_text(fake, ring, cells, 3, name);
 }
 
+void fake_counts_missed(struct fake_map *fake, bool missed) { atomic_store(&fake_mapping(fake)->counts_missed, missed); }
+
 void fake_wants_to_end(struct fake_map *fake, bool verify) {
   struct lifespan_map *map = fake_mapping(fake);
   map->options.verify = verify;

@@ -55,13 +55,17 @@ final class QuestionTests: XCTestCase {
     recording.round()
     var head = lifespan_history_head()
     var events: [lifespan_history_event] = []
+    var asked = 0
     func take(_ piece: UnsafeRawBufferPointer) -> Int {
       head = piece.loadUnaligned(as: lifespan_history_head.self)
       for number in 0..<Int(head.count) {
         let at = MemoryLayout<lifespan_history_head>.size + number * MemoryLayout<lifespan_history_event>.size
         events.append(piece.loadUnaligned(fromByteOffset: at, as: lifespan_history_event.self))
       }
-      return Int(head.count)
+      // The continuation begins with the number of an event: older ones may be gone by then.
+      let next = Int(events.last?.number ?? 0) + 1
+      defer { asked = next }
+      return next - asked
     }
     let room = MemoryLayout<lifespan_history_head>.size + 3 * MemoryLayout<lifespan_history_event>.size
     XCTAssertEqual(recording.ask(LIFESPAN_ASK_HISTORY, address: 0x10, room: room, starts: take).error, 0)
@@ -71,13 +75,38 @@ final class QuestionTests: XCTestCase {
     XCTAssertEqual(head.dropped, 4)
     XCTAssertEqual(events.map(\.ticks), Array(13...19))
     XCTAssertEqual(events.map(\.count_before), Array(3...9))
+    XCTAssertEqual(events.map(\.number), Array(4...10))
+    XCTAssertEqual(head.strong, -1, "its type is not counted")
     XCTAssertEqual(recording.ask(LIFESPAN_ASK_HISTORY, address: 0x999).error, -Int64(ENOENT))
     recording.death(40, 0x20)
     recording.round()
     events = []
+    asked = 0
     XCTAssertEqual(recording.ask(LIFESPAN_ASK_HISTORY, address: 0x20, starts: take).error, 0)
     XCTAssertEqual(events.map(\.kind), [LIFESPAN_EVENT_BIRTH.rawValue, LIFESPAN_EVENT_DEATH.rawValue])
     XCTAssertEqual(head.dropped, 0)
+  }
+
+  func testAHistoryHasTheCountThatItsEventsLeaveWhereNoneIsMissing() throws {
+    let recording = try Recording(history: 4)
+    recording.type(1, "App.Counted")
+    recording.birth(1, 0x10)
+    recording.birth(2, 0x20, type: 2)
+    for number in 0..<9 { recording.retain(Int64(10 + number), 0x10) }
+    recording.release(30, 0x10)
+    recording.round()
+    func strong(_ address: UInt64) -> Int64 {
+      let piece = recording.ask(LIFESPAN_ASK_HISTORY, address: address).pieces[0]
+      return piece.withUnsafeBytes { $0.loadUnaligned(as: lifespan_history_head.self).strong }
+    }
+    XCTAssertEqual(strong(0x10), 9, "also of events that the ring no longer holds")
+    XCTAssertEqual(strong(0x20), -1, "its type is not counted")
+    fake_counts_missed(recording.fake, true)
+    XCTAssertEqual(strong(0x10), -1, "a hook is missing")
+    fake_counts_missed(recording.fake, false)
+    recording.death(40, 0x10)
+    recording.round()
+    XCTAssertEqual(strong(0x10), -1, "it is dead")
   }
 
   func testMarksAndStacksAndCountsAreAnswered() throws {

@@ -65,6 +65,35 @@ final class HistoryTests: RecordedTestCase {
     XCTAssertTrue(flavours.contains(.weakLoad), "\(flavours)")
   }
 
+  func testTheRecordedCountIsTheRuntimesOwn() {
+    let object = made { Watched() }
+    var held: [Watched] = []
+    for _ in 0..<5 { held.append(object) }
+    let weakly = Weakly(object)
+    XCTAssertTrue(load { weakly.object })
+    let history = Allocations.history(of: object)
+    guard let count = history.retainCount else {
+      // Where threads run already, a hook may not be possible.
+      return XCTAssertNotEqual(Allocations.capture, .complete)
+    }
+    XCTAssertGreaterThan(count, 5)
+    XCTAssertEqual(history.runtimeRetainCount, count)
+    XCTAssertEqual(history.events.last?.countAfter, count)
+    for (event, next) in zip(history.events, history.events.dropFirst()) {
+      XCTAssertEqual(event.countAfter, next.countBefore, "\(next.kind)")
+    }
+    held.removeAll()
+    let later = Allocations.history(of: object)
+    XCTAssertEqual(later.runtimeRetainCount, later.retainCount)
+    XCTAssertLessThan(later.retainCount ?? count, count)
+  }
+
+  func testWhatIsNotCountedHasTheRuntimesCountAlone() {
+    let object = made { Unwatched() }
+    XCTAssertNil(Allocations.history(of: object).retainCount)
+    XCTAssertGreaterThan(Allocations.history(of: object).runtimeRetainCount, 0)
+  }
+
   func testAnUntrackedTypeHasItsBirthAlone() {
     let object = made { Unwatched() }
     let history = Allocations.history(of: object)

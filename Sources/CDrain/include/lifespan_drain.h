@@ -163,7 +163,8 @@ enum lifespan_question_op {
   LIFESPAN_ASK_ROWS = 16,    // rows by type: lifespan_row[] , names follow in a second pass by LIFESPAN_ASK_TYPES
   LIFESPAN_ASK_TYPES = 17,   // lifespan_type_row[] each followed by its name (padded to 8)
   LIFESPAN_ASK_MARK = 18,    // set a mark (name in the question): uint64_t generation
-  LIFESPAN_ASK_HISTORY = 19, // newest events of the object at `address`, oldest first: lifespan_history_head then lifespan_history_event[]
+  LIFESPAN_ASK_HISTORY = 19, // newest events of the object at `address`, oldest first: lifespan_history_head then lifespan_history_event[];
+                             // `start`: the number of the first one wanted
   LIFESPAN_ASK_COUNTS = 20,  // lifespan_drain_counts
   LIFESPAN_ASK_MARKS = 21,   // lifespan_mark_row[] each followed by its name (padded to 8)
   LIFESPAN_ASK_SAVE = 23,    // the state as a trace, as lifespan_drain_save writes it: its bytes, in pieces of one moment
@@ -173,7 +174,7 @@ enum lifespan_question_op {
 struct lifespan_question {
   uint64_t address;     // HISTORY, STACK; MARK: length of the name that follows
   uint32_t generation;  // ROWS: only objects born in generations >= this one (0 all)
-  uint32_t start;       // ROWS, TYPES, MARKS, HISTORY, SAVE: index to begin at (continuation)
+  uint32_t start;       // ROWS, TYPES, MARKS, SAVE: index to begin at (continuation); HISTORY: the number of an event
 };
 struct lifespan_row {
   uint32_t type;
@@ -194,12 +195,13 @@ struct lifespan_history_head {
   uint64_t dropped;     // older events of this object that the ring no longer holds
   uint32_t type, count; // events that follow
   uint64_t size;
+  int64_t strong;       // its strong count now, by what was recorded; -1 not known
 };
 struct lifespan_history_event {
   uint64_t ticks; // since the start
   uint32_t kind;  // enum lifespan_event_kind
   uint32_t flavour;
-  uint32_t amount, stack, thread, reserved;
+  uint32_t amount, stack, thread, number; // number: of this event in the object's life, from 0
   int64_t count_before; // strong count, -1 not known
   uint64_t task;
 };

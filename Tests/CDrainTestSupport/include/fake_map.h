@@ -16,6 +16,7 @@ struct fake_map;
 struct fake_map *fake_create(uint32_t rings, uint32_t log2, bool file);
 void fake_destroy(struct fake_map *fake);
 struct lifespan_map *fake_mapping(struct fake_map *fake);
+void fake_counts_missed(struct fake_map *fake, bool missed); // a hook of retains and releases is missing
 int fake_file(const struct fake_map *fake);
 uint64_t fake_start(const struct fake_map *fake);
 uint64_t fake_now(const struct fake_map *fake); // since the start

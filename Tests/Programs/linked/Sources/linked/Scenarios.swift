@@ -116,38 +116,6 @@ func checkTokens() {
   equal(living("None"), 0, "a token that never was")
 }
 
-@inline(never) func makeSession() -> Session { Session(number: 4_711) }
-
-// Apart, so that the optimiser can't pair them off against each other.
-@inline(never) func retain(_ object: Unmanaged<Session>) { _ = object.retain() }
-@inline(never) func release(_ object: Unmanaged<Session>) { object.release() }
-
-func checkHistory() {
-  let session = makeSession()
-  let unmanaged = Unmanaged.passUnretained(session)
-  for _ in 0..<3 { retain(unmanaged) }
-  for _ in 0..<3 { release(unmanaged) }
-  let history = Allocations.history(of: session)
-  equal(history.type, "linked.Session", "history: type")
-  equal(history.dropped, 0, "history: dropped")
-  equal(history.missing, nil, "history: missing")
-  equal(history.events.first?.kind, .birth, "history: first event")
-  equal((history.events.first?.backtrace.count ?? 0) > 2, true, "history: backtrace of the birth")
-  var count: Int?
-  var retains = 0
-  var releases = 0
-  for event in history.events {
-    if let count { equal(event.countBefore, count, "history: the count goes on") }
-    count = event.countAfter
-    if case .retain(let times) = event.kind { retains += times }
-    if case .release(let times) = event.kind { releases += times }
-  }
-  equal(retains >= 3, true, "history: retains")
-  equal(releases >= 3, true, "history: releases")
-  equal(count.map { $0 >= 1 }, true, "history: the count is known and the object lives")
-  kept.append(session)
-}
-
 func checkLeftOut() {
   let others = (0..<5).map { _ in Untracked() }
   let pages = (0..<3).map { _ in PageCache() }
