@@ -146,6 +146,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
   private let wanted: Set<UInt64>
   private let order: [UInt64]
   private let tracker: ObjectTracker
+  private let references: ReferenceRecording
   private var gone: [UInt64: ObjectTracker.Life] = [:]
   private var events: [History.Event] = []
   /// The strong count by what was recorded so far; nil where events are missing.
@@ -163,7 +164,8 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     order = serials.map(\.rawValue)
     wanted = Set(order)
     tracker = ObjectTracker(analysis)
-    super.init(ObjectTracker.columns.union(.amounts))
+    references = ReferenceRecording(analysis.trace)
+    super.init(tracker.columns.union(.amounts))
   }
 
   override func take(_ batch: EventBatch) {
@@ -203,7 +205,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
       let row = analysis.catalog.rows[analysis.catalog.rowOfSite[Int(batch.sites[index])]]
       countsReferences = row.kind.hasReferenceCount
       change = countsReferences ? 1 : 0
-      count = countsReferences && isWhole ? 0 : nil
+      count = references.holdsAll(row) ? 0 : nil
       size = site.size
     }
     if isCount { change = kind == .retain ? Int(amount.amount) : -Int(amount.amount) }
@@ -228,13 +230,6 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     case .deinitBegins, .deinitEnded, .death: countsReferences ? 0 : nil
     default: nil
     }
-  }
-
-  /// Every event of every object is in the recording, from its birth on.
-  private var isWhole: Bool {
-    let trace = analysis.trace
-    return trace.info["refcounts"] == "all" && trace.gaps.isEmpty && trace.info["history.dropped"] == nil
-      && trace.info["discarded.by"] == nil
   }
 
   /// A deinit begins with the last release that did not come out of it.

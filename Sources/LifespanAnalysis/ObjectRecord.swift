@@ -41,12 +41,17 @@ public struct ObjectRecord: Sendable, Codable, Hashable {
   public var generation: Generation
   /// Living, kept, freed, or end not seen.
   public var state: State
+  /// Its strong count, by what was recorded; nil where it is not known, and of what does not live.
+  public var retainCount: Int?
+  /// Nanoseconds since it was last retained or released, or born; nil where these were not recorded, and of what does not
+  /// live.
+  public var idle: Int64?
 
   /// Memberwise.
   public init(
     serial: SerialNumber, address: ObjectAddress?, type: TypeIdentity, size: ByteCount, born: TraceTime,
     died: TraceTime? = nil, freed: TraceTime? = nil, age: Int64, thread: ThreadID, task: TaskID? = nil,
-    stack: StackID, generation: Generation, state: State
+    stack: StackID, generation: Generation, state: State, retainCount: Int? = nil, idle: Int64? = nil
   ) {
     self.serial = serial
     self.address = address
@@ -61,5 +66,7 @@ public struct ObjectRecord: Sendable, Codable, Hashable {
     self.stack = stack
     self.generation = generation
     self.state = state
+    self.retainCount = retainCount
+    self.idle = idle
   }
 }

@@ -69,11 +69,13 @@ struct RecordMaker: Sendable {
   private let header: TraceHeader
   private let types: [TypeIdentity]
   private let rowOfSite: [Int]
+  private let references: ReferenceRecording
 
   init(_ analysis: Analysis) {
     header = analysis.trace.header
     types = analysis.catalog.rows
     rowOfSite = analysis.catalog.rowOfSite
+    references = ReferenceRecording(analysis.trace)
   }
 
   /// The record; `end` is the end of the time looked at.
@@ -90,7 +92,15 @@ struct RecordMaker: Sendable {
       freed: state == .freed || state == .endNotSeen ? header.time(Ticks(life.freed)) : nil,
       age: (died ?? end).rawValue &- born.rawValue, thread: ThreadID(life.thread),
       task: life.task == 0 ? nil : TaskID(life.task), stack: StackID(life.stack),
-      generation: Generation(life.generation), state: state)
+      generation: Generation(life.generation), state: state,
+      retainCount: state == .living && life.count != RunningCount.unknown ? Int(max(0, life.count)) : nil,
+      idle: isIdleKnown(life, type) ? max(0, end.rawValue &- header.time(Ticks(life.freed)).rawValue) : nil)
+  }
+
+  // An object without any event of its own may have had some that are in the file no more.
+  private func isIdleKnown(_ life: ObjectTracker.Life, _ type: TypeIdentity) -> Bool {
+    life.state == ObjectTracker.State.living && references.holds(type)
+      && (references.isKept || life.freed != life.born)
   }
 
   private static func state(_ number: UInt8) -> ObjectRecord.State {

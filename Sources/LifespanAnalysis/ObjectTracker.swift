@@ -11,11 +11,14 @@ final class ObjectTracker {
     var thread: UInt32
     var born: Int64
     var died: Int64
+    /// While it lives: when it was last retained or released, or born.
     var freed: Int64
     var address: UInt64
     var task: UInt64
     var serial: UInt64
     var size: Int64
+    /// Its strong count (RunningCount).
+    var count: Int32
     var state: UInt8
   }
 
@@ -32,20 +35,23 @@ final class ObjectTracker {
   /// Keeps following what is gone: a list of everything, in the order of births, needs no other place for it.
   private let keepsGone: Bool
   let maker: RecordMaker
+  /// The columns that it needs.
+  let columns: EventColumns
   private let living = ObjectTable<Life>(
     empty: Life(
       site: 0, stack: 0, generation: 0, thread: 0, born: 0, died: 0, freed: 0, address: 0, task: 0, serial: 0, size: 0,
-      state: State.none))
-
-  /// The columns that it needs.
-  static let columns: EventColumns = [
-    .times, .threads, .tasks, .generations, .addresses, .stacks, .moves, .serials,
-  ]
+      count: RunningCount.unknown, state: State.none))
+  // By row.
+  private let holdsAll: [Bool]
 
   init(_ analysis: Analysis, keepsGone: Bool = false) {
     self.analysis = analysis
     self.keepsGone = keepsGone
     maker = RecordMaker(analysis)
+    let references = ReferenceRecording(analysis.trace)
+    holdsAll = analysis.catalog.rows.map { references.holdsAll($0) }
+    let common: EventColumns = [.times, .threads, .tasks, .generations, .addresses, .stacks, .moves, .serials]
+    columns = analysis.catalog.rows.contains { references.holds($0) } ? common.union(.amounts) : common
   }
 
   /// Follows a birth.
@@ -57,9 +63,13 @@ final class ObjectTracker {
       Life(
         site: site, stack: batch.stacks[index],
         generation: analysis.timeline.generation(file: batch.generations[index], time: time),
-        thread: batch.threads[index], born: time, died: 0, freed: 0, address: batch.addresses[index],
+        thread: batch.threads[index], born: time, died: 0, freed: time, address: batch.addresses[index],
         task: batch.tasks[index], serial: batch.serials[index], size: analysis.trace.sites[Int(site)].size.rawValue,
-        state: State.living))
+        count: firstCount(site), state: State.living))
+  }
+
+  private func firstCount(_ site: UInt32) -> Int32 {
+    holdsAll[analysis.catalog.rowOfSite[Int(site)]] ? 1 : RunningCount.unknown
   }
 
   /// Takes another event. Returns the object when its memory is gone. It is then followed no longer, or kept as it is.
@@ -72,9 +82,18 @@ final class ObjectTracker {
     case .deinitEnded where place.pointee.state == State.living:
       place.pointee.state = State.kept
       place.pointee.died = time
+    case .retain, .release:
+      guard place.pointee.state == State.living else { return nil }
+      place.pointee.freed = max(place.pointee.freed, time)
+      let isWhole = holdsAll[analysis.catalog.rowOfSite[Int(place.pointee.site)]]
+      place.pointee.count = RunningCount.after(kind, batch.amounts[index], place.pointee.count, isWhole: isWhole)
     case .moved where place.pointee.state < State.freed:
       place.pointee.address = batch.addresses[index]
       let site = analysis.trace.sites[Int(batch.sites[index])]
+      // A block that turns out to be an object is counted from then on.
+      if site.type != analysis.trace.sites[Int(place.pointee.site)].type {
+        place.pointee.count = firstCount(batch.sites[index])
+      }
       place.pointee.site = batch.sites[index]
       place.pointee.stack = site.stack.rawValue
       place.pointee.size = site.size.rawValue

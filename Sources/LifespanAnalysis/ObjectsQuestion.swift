@@ -74,7 +74,7 @@ private final class ObjectsCollector: Collector<ObjectList> {
     followed = analysis.catalog.followed(selected, analysis.trace)
     self.selected = selected
     tracker = ObjectTracker(analysis, keepsGone: question.limit == nil && question.lifespan != .living)
-    super.init(ObjectTracker.columns)
+    super.init(tracker.columns)
   }
 
   override func take(_ batch: EventBatch) {

@@ -41,11 +41,12 @@ extension History {
   /// printed.
   ///
   /// A release is paired with the newest retain before it that has, in this order of preference: the same functions in its stack; the
-  /// same function of the program's own; the same type; one that called it or that it called; the same kind of container. What is left
+  /// same function of the program's own; the same type; the same kind of container; one that called it or that it called. What is left
   /// over after that is paired by order alone, and counted.
   public func pairing(_ functions: (StackID) -> [String]) -> ReferencePairing {
     var matcher = ReferenceMatcher(events, functions)
     for test in CallPath.tests { matcher.pair(by: test) }
+    for test in CallPath.testsOfCallers { matcher.pair(prefersBirth: true, by: test) }
     let sure = matcher.paired
     matcher.pair { _, _ in true }
     return ReferencePairing(
@@ -63,6 +64,7 @@ private struct ReferenceMatcher {
     let event: Int
     var count: Int
     let path: Int
+    let isBirth: Bool
   }
 
   private(set) var paths: [CallPath] = []
@@ -77,13 +79,15 @@ private struct ReferenceMatcher {
         known[event.stack] = paths.count
         paths.append(CallPath(functions(event.stack)))
       }
-      let one = Open(event: index, count: abs(event.change), path: known[event.stack] ?? 0)
+      let path = known[event.stack] ?? 0
+      let one = Open(event: index, count: abs(event.change), path: path, isBirth: event.kind == .birth)
       if event.change > 0 { retains.append(one) } else { releases.append(one) }
     }
   }
 
-  /// Gives each release the newest retain before it that the test finds to be its own.
-  mutating func pair(by test: (CallPath, CallPath) -> Bool) {
+  /// Gives each release the newest retain before it that the test finds to be its own, or the birth, if that is preferred and
+  /// fits as well.
+  mutating func pair(prefersBirth: Bool = false, by test: (CallPath, CallPath) -> Bool) {
     var fitting: [Int: [Int]] = [:]
     var newest = [[Int]](repeating: [], count: paths.count)
     let taken = Set(retains.map(\.path)).sorted()
@@ -96,12 +100,15 @@ private struct ReferenceMatcher {
       let path = releases[release].path
       let candidates = fitting[path] ?? taken.filter { test(paths[$0], paths[path]) }
       fitting[path] = candidates
-      while releases[release].count > 0, let retain = candidates.compactMap({ newest[$0].last }).max() {
+      while releases[release].count > 0, let newestOne = candidates.compactMap({ newest[$0].last }).max() {
+        let born = prefersBirth ? candidates.first { newest[$0].first.map { retains[$0].isBirth } ?? false } : nil
+        let retain = born.flatMap { newest[$0].first } ?? newestOne
         let both = min(retains[retain].count, releases[release].count)
         retains[retain].count -= both
         releases[release].count -= both
         paired += both
-        if retains[retain].count == 0 { newest[retains[retain].path].removeLast() }
+        guard retains[retain].count == 0 else { continue }
+        if born == nil { newest[retains[retain].path].removeLast() } else { newest[retains[retain].path].removeFirst() }
       }
     }
     retains.removeAll { $0.count == 0 }
@@ -142,6 +149,12 @@ struct CallPath {
     { $0.container != nil && $0.container == $1.container },
     // Put into a container by who then gave up the container.
     { $0.responsible != nil && $0.responsible == $1.responsible },
+  ]
+
+  /// A function that ends in a call has no frame any more: the release that it ends with stands in its caller's name. What it gives back is
+  /// what it began with, and a retain at its end may be of a function that it called and that ended in the same way: so the birth
+  /// comes first.
+  static let testsOfCallers: [@Sendable (CallPath, CallPath) -> Bool] = [
     { $0.distance(to: $1) == 1 },
     { $0.distance(to: $1) == 2 },
     { $0.distance(to: $1) != nil },

@@ -11,16 +11,19 @@ public struct StatisticsQuestion: Question, Sendable {
   public var window: TimeWindow
   /// Whether temporary objects are counted, which costs a little.
   public var countsTemporary: Bool
+  /// Whether retains and releases are counted, which costs as much as there are of them.
+  public var countsReferences: Bool
 
   /// Memberwise.
   public init(
     lifespan: LifespanFilter = .living, types: TypeFilter = TypeFilter(), window: TimeWindow = .whole,
-    countsTemporary: Bool = false
+    countsTemporary: Bool = false, countsReferences: Bool = false
   ) {
     self.lifespan = lifespan
     self.types = types
     self.window = window
     self.countsTemporary = countsTemporary
+    self.countsReferences = countsReferences
   }
 
   /// See `Question`.
@@ -51,6 +54,7 @@ private final class StatisticsCollector: Collector<Statistics> {
   private static let siteMask: UInt32 = 1 << 30 - 1
   private var newest: [UInt32: Int] = [:]
   private var unknownDeaths = 0
+  private let references: ReferenceCounts?
 
   init(_ question: StatisticsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool]) {
     self.question = question
@@ -62,13 +66,15 @@ private final class StatisticsCollector: Collector<Statistics> {
     counts.initialize(repeating: SiteCounts(), count: siteCount)
     var columns = window.columns.union(.moves)
     if question.countsTemporary { columns.insert(.threads) }
+    references = question.countsReferences ? ReferenceCounts(analysis) : nil
+    if references != nil { columns.insert(.amounts) }
     super.init(columns)
   }
 
   deinit { counts.deallocate() }
 
   override func take(_ batch: EventBatch) {
-    let isSimple = window.isWhole && !question.countsTemporary
+    let isSimple = window.isWhole && !question.countsTemporary && references == nil
     let counts = self.counts
     let living = self.living
     let kinds = batch.kinds
@@ -109,9 +115,14 @@ private final class StatisticsCollector: Collector<Statistics> {
     guard window.holdsBirth(batch, index) else { return }
     counts[Int(site)].births &+= 1
     living.insert(object, state)
+    references?.born(object, site: Int(site))
   }
 
   private func other(_ batch: EventBatch, _ index: Int, _ object: Int, _ kind: EventKind) {
+    if kind == .retain || kind == .release {
+      references?.changed(object, kind, batch.amounts[index])
+      return
+    }
     let frees = kind == .death || kind == .free || kind == .plainFree || kind == .endNotSeen
     guard frees || kind == .deinitEnded || kind == .moved else { return }
     guard let place = living.place(object), place.pointee & Self.siteMask != 0 else {
@@ -131,10 +142,12 @@ private final class StatisticsCollector: Collector<Statistics> {
         counts[now].ended &+= 1
       }
       place.pointee = (state & ~Self.siteMask) | (batch.sites[index] &+ 1)
+      references?.moved(object, site: now)
       return
     }
     if state & Self.kept == 0 {
       counts[site].ended &+= 1
+      references?.ended(object)
       if state & Self.newestOfThread != 0 { counts[site].temporary &+= 1 }
     }
     guard frees else {
@@ -148,6 +161,7 @@ private final class StatisticsCollector: Collector<Statistics> {
   override func answer(_ information: TraceInformation) -> Statistics? {
     var tallies = [Tally](repeating: Tally(), count: analysis.catalog.rows.count)
     for site in 0..<siteCount { tallies[analysis.catalog.rowOfSite[site]] += tally(site) }
+    references?.add(to: &tallies)
     if window.isWhole { addDiscarded(to: &tallies) }
     return statistics(tallies)
   }
@@ -176,7 +190,10 @@ private final class StatisticsCollector: Collector<Statistics> {
 
   private func statistics(_ tallies: [Tally]) -> Statistics {
     var rows: [Statistics.Row] = []
-    var total = Tally(temporaryCount: question.countsTemporary ? 0 : nil)
+    let known = tallies.contains { $0.retains != nil }
+    var total = Tally(
+      temporaryCount: question.countsTemporary ? 0 : nil, retains: known ? 0 : nil, releases: known ? 0 : nil,
+      references: known ? 0 : nil)
     var kinds: [ObjectKind: Tally] = [:]
     let summed = analysis.catalog.summed(selected, question.types)
     for (row, tally) in tallies.enumerated() where selected[row] && LifespanFilter.all.keeps(tally) {
@@ -188,6 +205,10 @@ private final class StatisticsCollector: Collector<Statistics> {
     if tallies.contains(where: { $0.temporaryCount == nil }) {
       total.temporaryCount = nil
       for kind in kinds.keys { kinds[kind]?.temporaryCount = nil }
+    }
+    if tallies.contains(where: { $0.retains != nil && $0.references == nil }) {
+      total.references = nil
+      for kind in kinds.keys { kinds[kind]?.references = nil }
     }
     rows.sort { one, other in
       let left = (other.tally.persistentBytes, other.tally.totalBytes, one.type.name, one.type.id)

@@ -22,7 +22,20 @@ public struct Tally: Sendable, Codable, Hashable {
   /// Objects destroyed before the next allocation of the thread that made them; part of `transientCount`.
   /// Nil where the question did not ask for it.
   public var temporaryCount: Int?
+  /// Strong references that were taken, by retains and by reads of weak and unowned references; nil where the question did
+  /// not ask for it, or they were not recorded.
+  public var retains: Int?
+  /// Strong references that were given back; nil as `retains`.
+  public var releases: Int?
+  /// Strong references to the objects that live at the end of the time looked at: a birth brings the first. Nil as
+  /// `retains`, and where not every event of them is in the recording.
+  public var references: Int?
 
+  /// `retains` less `releases`.
+  public var net: Int? {
+    guard let retains, let releases else { return nil }
+    return retains &- releases
+  }
   /// All objects made.
   public var totalCount: Int { persistentCount &+ transientCount }
   /// All bytes allocated.
@@ -31,7 +44,8 @@ public struct Tally: Sendable, Codable, Hashable {
   /// Memberwise, all zero by default.
   public init(
     persistentCount: Int = 0, persistentBytes: ByteCount = .zero, transientCount: Int = 0,
-    transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero, temporaryCount: Int? = nil
+    transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero, temporaryCount: Int? = nil,
+    retains: Int? = nil, releases: Int? = nil, references: Int? = nil
   ) {
     self.persistentCount = persistentCount
     self.persistentBytes = persistentBytes
@@ -40,6 +54,9 @@ public struct Tally: Sendable, Codable, Hashable {
     self.keptCount = keptCount
     self.keptBytes = keptBytes
     self.temporaryCount = temporaryCount
+    self.retains = retains
+    self.releases = releases
+    self.references = references
   }
 
   /// Adds another row's counts.
@@ -50,7 +67,15 @@ public struct Tally: Sendable, Codable, Hashable {
     left.transientBytes += right.transientBytes
     left.keptCount &+= right.keptCount
     left.keptBytes += right.keptBytes
-    if let more = right.temporaryCount { left.temporaryCount = (left.temporaryCount ?? 0) &+ more }
+    left.temporaryCount = sum(left.temporaryCount, right.temporaryCount)
+    left.retains = sum(left.retains, right.retains)
+    left.releases = sum(left.releases, right.releases)
+    left.references = sum(left.references, right.references)
+  }
+
+  private static func sum(_ left: Int?, _ right: Int?) -> Int? {
+    guard let right else { return left }
+    return (left ?? 0) &+ right
   }
 
   /// The counts of two rows together.

@@ -65,6 +65,7 @@ public struct TypeCatalog: Sendable {
       if let known = keys[key] {
         rowOfType[record.id] = known
         rows[known].isTracked = rows[known].isTracked || record.isTracked
+        rows[known].isTrackedLate = rows[known].isTrackedLate || record.isTrackedLate
         continue
       }
       keys[key] = rows.count
@@ -73,7 +74,8 @@ public struct TypeCatalog: Sendable {
       rows.append(
         TypeIdentity(
           id: record.id, name: plain, rawName: record.name, kind: record.kind,
-          module: given?.module ?? TypeName.module(plain), caller: caller, isTracked: record.isTracked))
+          module: given?.module ?? TypeName.module(plain), caller: caller, isTracked: record.isTracked,
+          isTrackedLate: record.isTrackedLate))
     }
     var rowOfSite: [Int] = []
     rowOfSite.reserveCapacity(trace.sites.count)

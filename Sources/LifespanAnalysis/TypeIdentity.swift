@@ -20,11 +20,13 @@ public struct TypeIdentity: Sendable, Codable, Hashable {
   public var caller: ReturnAddress?
   /// Retains and releases of its objects were recorded.
   public var isTracked: Bool
+  /// Only from some time on: objects of it lived before.
+  public var isTrackedLate: Bool
 
   /// Memberwise.
   public init(
     id: TypeID, name: String, rawName: String, kind: ObjectKind, module: String, caller: ReturnAddress? = nil,
-    isTracked: Bool = false
+    isTracked: Bool = false, isTrackedLate: Bool = false
   ) {
     self.id = id
     self.name = name
@@ -33,5 +35,6 @@ public struct TypeIdentity: Sendable, Codable, Hashable {
     self.module = module
     self.caller = caller
     self.isTracked = isTracked
+    self.isTrackedLate = isTrackedLate
   }
 }

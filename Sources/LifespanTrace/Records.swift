@@ -107,7 +107,7 @@ public struct TypeRecord: Sendable, Codable, Hashable {
   public var instanceSize: UInt64
   /// Closures: a return address in the function that makes them; else 0.
   public var caller: ReturnAddress
-  /// Bit 0: refcounts are recorded.
+  /// 1: refcounts are recorded; 2 tracked; 4 holds one captured value; 8 tracked after objects of it were born.
   public var flags: UInt64
   /// The runtime's own name; empty for closures.
   public var name: String
@@ -127,6 +127,8 @@ public struct TypeRecord: Sendable, Codable, Hashable {
   }
   /// Retains and releases of its objects are recorded.
   public var isTracked: Bool { flags & 1 != 0 }
+  /// Only since objects of it had been born.
+  public var isTrackedLate: Bool { flags & 8 != 0 }
   /// A closure's context that holds one value: the compiler lays its boxes out in the same way.
   public var mayBeBox: Bool { flags & 4 != 0 }
 }

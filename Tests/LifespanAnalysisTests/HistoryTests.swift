@@ -106,6 +106,19 @@ import Testing
     #expect(pairing.paired == 3)
   }
 
+  @Test func ofARetainAndTheBirthInOneFunctionItsLastReleaseIsTheBirths() {
+    // Optimised: forget() is a jump to swift_retain and has no frame, the release that run() ends with neither.
+    let stacks: [UInt32: [String]] = [
+      1: ["run()", "main"], 2: ["borrow(_:)", "run()", "main"], 3: ["run()", "main"], 4: ["main"],
+    ]
+    let pairing = left([(1, 1), (1, 2), (-1, 2), (1, 3), (1, 2), (-1, 2), (-1, 4)], stacks)
+    #expect(pairing.retains.map(\.event.number) == [4])
+    #expect(pairing.paired == 3 && pairing.pairedByOrder == 0 && pairing.releases.isEmpty)
+    // With a frame of its own the retain is the nearer one's.
+    let own = left([(1, 1), (1, 3), (-1, 3), (-1, 4)], stacks)
+    #expect(own.retains.isEmpty && own.pairedByOrder == 0)
+  }
+
   @Test func aReleaseInATailCallBelongsToTheNearestCall() {
     let stacks: [UInt32: [String]] = [1: ["run()", "main"], 2: ["forget(_:)", "run()", "main"], 3: ["main"]]
     #expect(left([(1, 1), (1, 2), (-1, 3)], stacks).retains.map(\.event.number) == [2])

@@ -138,7 +138,7 @@ import Testing
     }
     #expect(
       text == [
-        "1 birth - 1 1 1000 t1 s2", "2 retain strong 1 2 3000 t2 s2", "3 retain weakLoad 2 ? 4000 t2 s0",
+        "1 birth - 1 1 1000 t1 s2", "2 retain strong 1 2 3000 t2 s2", "3 retain weakLoad 2 4 4000 t2 s0",
         "4 release strong -3 1 5000 t2 s0", "5 release devirtualised -1 0 6000 t2 s0",
         "6 deinitBegins - 0 0 7000 t2 s0", "7 death - 0 0 8000 t2 s0",
       ])

@@ -41,6 +41,15 @@ final class ReadingCommandTests: XCTestCase {
     try check(["stats", "story.lifespan", "--from", "launched", "--to", "9ms", "--lifespan=all"], "stats-window.txt")
     try check(
       ["stats", "story.lifespan", "--lifespan", "all", "--columns", "temporary-count,type"], "stats-temporary.txt")
+    try check(["stats", "--lifespan", "all", "--columns", "temporary,type"], "stats-temporary.txt")
+    try check(
+      ["stats", "--lifespan", "all", "--columns", "retains,releases,net,references,type", "--sort", "retains"],
+      "stats-references.txt")
+  }
+
+  func testIdleObjectsAreSortedByHowLongNobodyTouchedThem() throws {
+    try check(["objects", "story.lifespan", "--idle"], "objects-idle.txt")
+    try check(["objects", "--idle", "--lifespan", "all", "--format", "csv"], "objects-idle.csv")
   }
 
   func testTheNewestTraceHereIsTakenWhenNoneIsNamed() throws {
@@ -234,7 +243,8 @@ final class ReadingCommandTests: XCTestCase {
 
   private static let sortMessage =
     "--sort does not take 'size': expected persistent_count, persistent_bytes, transient_count, transient_bytes, "
-    + "temporary_count, kept_count, kept_bytes, total_count, total_bytes, kind, module, type"
+    + "temporary_count, kept_count, kept_bytes, total_count, total_bytes, retains, releases, net, references, kind, "
+    + "module, type"
 
   func testHelpOfEveryReadingCommandFitsTheLine() throws {
     for command in ["stats", "generations", "diff", "objects", "history", "dump"] {

@@ -101,6 +101,44 @@ final class RendererTests: XCTestCase {
     check(report.render(options(.json, sort: "died_ns", limit: 2)), "objects.json")
   }
 
+  func testRetainsAndReleasesAreColumnsAndSaidWhereTheyWereNotRecorded() {
+    var known = Sample.statistics
+    known.rows[0].tally.retains = 12_345
+    known.rows[0].tally.releases = 45_000
+    known.rows[0].tally.references = 1_345
+    known.total = known.rows.reduce(into: Tally()) { $0 += $1.tally }
+    let columns = ["retains", "releases", "net", "references", "type"]
+    func report(_ statistics: Statistics, _ information: TraceInformation) -> StatisticsReport {
+      StatisticsReport(statistics, subject: ReportSubject(information), names: Sample.names)
+    }
+    check(report(known, Sample.information).render(options(columns: columns, sort: "net")), "stats-references.txt")
+    check(report(known, Sample.information).render(options(.csv, columns: columns)), "stats-references.csv")
+    var plain = Sample.statistics
+    for index in plain.rows.indices { plain.rows[index].type.isTracked = false }
+    let text = report(plain, Sample.information).render(options(columns: columns))
+    XCTAssertTrue(text.hasSuffix("\nretains and releases were not recorded (record --events refcounts)\n"), text)
+    let kept = report(known, Sample.incomplete).render(options(columns: columns))
+    XCTAssertTrue(kept.contains("\nolder retains and releases are in this recording no more"), kept)
+  }
+
+  func testIdleObjectsShowForHowLongAndWhatHoldsThem() {
+    var list = Sample.objects
+    var objects = Array(list.objects)
+    (objects[0].retainCount, objects[0].idle) = (2, 8_000_000_000)
+    (objects[2].type.isTracked, objects[1].died) = (false, nil)
+    list.objects = ObjectRecords(objects)
+    let report = ObjectsReport(list, subject: ReportSubject(Sample.information), names: Sample.names, showsIdle: true)
+    check(report.render(options(sort: "idle_ns")), "objects-idle.txt")
+  }
+
+  func testWhatIsNotKnownComesLastWhicheverWayItIsSorted() {
+    let cells: [Cell] = [.known(nil), .known(3), .known(nil), .known(7), .known(0)]
+    XCTAssertEqual(Grid.order(of: cells, down: true), [3, 1, 4, 0, 2])
+    XCTAssertEqual(Grid.order(of: cells, down: false), [4, 1, 3, 0, 2])
+    XCTAssertEqual(Grid.order(of: [.moment(nil), .moment(5), .moment(2)], down: true), [1, 2, 0])
+    XCTAssertEqual(Grid.order(of: [.word("b"), .word("a")], down: true), [1, 0])
+  }
+
   func testHistoryInTextAndJSON() {
     let report = HistoryReport(Sample.history, subject: ReportSubject(Sample.information), names: Sample.names)
     check(report.render(options()), "history.txt")

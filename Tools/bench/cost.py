@@ -20,8 +20,8 @@ LIMITS = {
     "instructions of the start, in millions": (1, 6),
     "instructions of the command for an event": (640, 790),
     "instructions of a retain or release that is filtered out": (25, 30),
-    "instructions of one that is recorded, --unwind none": (78, 92),
-    "instructions of one that is recorded, 12 frames": (295, 345),
+    "instructions of one that is recorded, --unwind none": (80, 96),
+    "instructions of one that is recorded, 12 frames": (830, 980),
     "bytes of an event, one thread": (0.04, 0.2), # a slow machine closes more chunks: one every 25 ms
     "allocations of the reader for a million events": (0, 400),
     "MB of the reader for four million events more": (-3, 3),

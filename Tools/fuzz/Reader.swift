@@ -59,7 +59,7 @@ private struct Reading {
   private func showStatistics(_ window: TimeWindow) throws {
     _ = try? analysis.answer(StatisticsQuestion(types: TypeFilter(include: ["*a*e*"], kinds: [.classInstance])))
     if let statistics = try? analysis.answer(
-      StatisticsQuestion(lifespan: .all, window: window, countsTemporary: window != .whole))
+      StatisticsQuestion(lifespan: .all, window: window, countsTemporary: window != .whole, countsReferences: true))
     {
       let subject = try subject(window)
       show(StatisticsReport.columnKeys) { StatisticsReport(statistics, subject: subject, names: names).render($0) }

@@ -25,6 +25,8 @@ enum TallyJSON {
       "kept_bytes": .integer(tally.keptBytes.rawValue),
       "total_count": .integer(Int64(tally.totalCount)),
       "total_bytes": .integer(tally.totalBytes.rawValue),
+      "retains": .optional(tally.retains), "releases": .optional(tally.releases), "net": .optional(tally.net),
+      "references": .optional(tally.references),
     ]).members
     if let temporary = tally.temporaryCount {
       members.append(.init(key: "temporary_count", value: .integer(Int64(temporary))))

@@ -32,6 +32,8 @@ public indirect enum JSONValue: Equatable, Sendable {
   public static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
   /// A whole number or `null`.
   public static func optional(_ number: UInt64?) -> JSONValue { number.map { .unsigned($0) } ?? .null }
+  /// A whole number or `null`.
+  public static func optional(_ number: Int?) -> JSONValue { number.map { .integer(Int64($0)) } ?? .null }
 
   /// Members of an object, to put before or behind others.
   var members: [Member] {

@@ -10,10 +10,15 @@ public struct ObjectsReport {
   let names: ReportNames
   /// A filter left only some objects.
   let isFiltered: Bool
+  /// For how long nobody has retained or released them is shown among the usual columns.
+  let showsIdle: Bool
 
   /// A report of an answer.
-  public init(_ list: ObjectList, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false) {
+  public init(
+    _ list: ObjectList, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false, showsIdle: Bool = false
+  ) {
     self.isFiltered = isFiltered
+    self.showsIdle = showsIdle
     self.list = list
     self.subject = subject
     self.names = names
@@ -25,6 +30,8 @@ public struct ObjectsReport {
     GridColumn(key: "size", title: "Size"),
     GridColumn(key: "born_ns", title: "Born", sortsDown: false),
     GridColumn(key: "age_ns", title: "Age"),
+    GridColumn(key: "idle_ns", title: "Idle"),
+    GridColumn(key: "retain_count", title: "Count"),
     GridColumn(key: "died_ns", title: "Died", sortsDown: false),
     GridColumn(key: "state", title: "State", isNumber: false),
     GridColumn(key: "thread", title: "Thread"),
@@ -36,11 +43,16 @@ public struct ObjectsReport {
   /// Keys that `--columns` and `--sort` take.
   public static let columnKeys = columns.map(\.key)
 
-  /// Their state only where it tells some of them from others.
-  private static func usualColumns(_ objects: [ObjectRecord]) -> [String] {
-    let isMixed = objects.contains { $0.state != objects[0].state }
-    return ["serial", "address", "size", "born_ns", "age_ns", "died_ns"] + (isMixed ? ["state"] : [])
-      + ["allocated_by", "type"]
+  /// Their state only where it tells some of them from others, their counts where some are known. What then has no room in a
+  /// line is said by others: a freed one has died, the age tells the birth.
+  private func usualColumns(_ objects: [ObjectRecord]) -> [String] {
+    var isMixed = objects.contains { $0.state != objects[0].state }
+    let died = showsIdle && objects.allSatisfy { $0.died == nil } ? [] : ["died_ns"]
+    let count = objects.contains { $0.retainCount != nil } ? ["retain_count"] : []
+    if !count.isEmpty, objects.allSatisfy({ $0.state == .living || $0.state == .freed }) { isMixed = false }
+    let born = showsIdle || (isMixed && !count.isEmpty) ? [] : ["born_ns"]
+    return ["serial", "address", "size"] + born + ["age_ns"] + (showsIdle ? ["idle_ns"] : []) + died + count
+      + (isMixed ? ["state"] : []) + ["allocated_by", "type"]
   }
 
   /// The whole report, ending with a newline. Objects beyond the list's own limit are counted, not listed.
@@ -71,7 +83,8 @@ public struct ObjectsReport {
 
   private func text(_ places: [Int], _ options: ReportOptions) -> String {
     let objects = places.map { list.objects[$0] }
-    let shown = grid(objects).selecting(options.columns ?? Self.usualColumns(objects))
+    let columns = options.columns ?? usualColumns(objects)
+    let shown = grid(objects).selecting(columns)
     if let text = options.plainText(shown, subject) { return text }
     var lines = Preface.lines(subject, style: options.style)
     lines.insert(
@@ -83,6 +96,9 @@ public struct ObjectsReport {
     }
     lines += options.rest(of: list.count, shown: places.count, "object")
     lines += Footnotes.kept(list.keptCount, list.keptBytes) + Footnotes.ages(subject)
+    if columns.contains("idle_ns") || options.columns?.contains("retain_count") == true {
+      lines += Footnotes.references(of: Set(objects.map(\.type)).map { $0 }, information)
+    }
     lines += Preface.closing(names, style: options.style)
     return options.style.text(lines)
   }
@@ -109,6 +125,8 @@ public struct ObjectsReport {
     case "size": .bytes(object.size.rawValue)
     case "born_ns": .moment(object.born.rawValue)
     case "age_ns": .moment(object.age)
+    case "idle_ns": .moment(object.idle)
+    case "retain_count": .known(object.retainCount)
     case "died_ns": .moment(object.died?.rawValue)
     case "state": .word(ObjectsText.word(object.state))
     case "thread": .count(Int64(object.thread.rawValue))

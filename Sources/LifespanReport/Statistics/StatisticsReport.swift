@@ -34,10 +34,17 @@ public struct StatisticsReport {
     GridColumn(key: "kept_bytes", title: "Kept"),
     GridColumn(key: "total_count", title: "# Total"),
     GridColumn(key: "total_bytes", title: "Total bytes"),
+    GridColumn(key: "retains", title: "Retains"),
+    GridColumn(key: "releases", title: "Releases"),
+    GridColumn(key: "net", title: "Net"),
+    GridColumn(key: "references", title: "References"),
     GridColumn(key: "kind", title: "Kind", isNumber: false),
     GridColumn(key: "module", title: "Module", isNumber: false, canShrink: true),
     GridColumn(key: "type", title: "Type", isNumber: false, canShrink: true),
   ]
+
+  /// Those of them that are of retains and releases.
+  public static let referenceKeys = ["retains", "releases", "net", "references"]
 
   /// Keys that `--columns` and `--sort` take.
   public static let columnKeys = columns.map(\.key)
@@ -70,6 +77,9 @@ public struct StatisticsReport {
       nothingAtAll: statistics.totalsByKind.isEmpty, lifespan: statistics.lifespan)
     lines += options.rest(of: total, shown: shown.rows.count, "type")
     lines += Footnotes.kept(statistics.total.keptCount, statistics.total.keptBytes)
+    if (options.columns ?? []).contains(where: Self.referenceKeys.contains) {
+      lines += Footnotes.references(of: statistics.rows.map(\.type), information)
+    }
     // It is said of the process as a whole, at its end.
     if !isFiltered, statistics.window == .whole, let resident {
       let sentences = ResidentText.sentences(resident)
@@ -124,9 +134,10 @@ public struct StatisticsReport {
   private func cells(_ tally: Tally, kind: String, module: String, type: String) -> [Cell] {
     [
       .count(tally.persistentCount), .bytes(tally.persistentBytes.rawValue), .count(tally.transientCount),
-      .bytes(tally.transientBytes.rawValue), tally.temporaryCount.map { .count($0) } ?? .word("-"),
+      .bytes(tally.transientBytes.rawValue), .known(tally.temporaryCount),
       .count(tally.keptCount), .bytes(tally.keptBytes.rawValue), .count(tally.totalCount),
-      .bytes(tally.totalBytes.rawValue), .word(kind), .word(module), .word(type),
+      .bytes(tally.totalBytes.rawValue), .known(tally.retains), .known(tally.releases), .known(tally.net),
+      .known(tally.references), .word(kind), .word(module), .word(type),
     ]
   }
 }

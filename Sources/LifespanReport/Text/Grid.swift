@@ -4,6 +4,8 @@
 enum Cell: Equatable {
   case count(Int64)
   case bytes(Int64)
+  /// A number that may not be known.
+  case known(Int?)
   /// Seconds with six decimals, from nanoseconds.
   case moment(Int64?)
   case word(String)
@@ -15,6 +17,7 @@ enum Cell: Equatable {
     switch self {
     case .count(let value): return Units.count(value)
     case .bytes(let value): return Units.bytes(value)
+    case .known(let value): return value.map { Units.count($0) } ?? "-"
     case .moment(let value): return value.map(Units.moment) ?? "-"
     case .word(let text): return text.printable
     }
@@ -24,6 +27,7 @@ enum Cell: Equatable {
   var raw: String {
     switch self {
     case .count(let value), .bytes(let value): return String(value)
+    case .known(let value): return value.map { String($0) } ?? ""
     case .moment(let value): return value.map { String($0) } ?? ""
     case .word(let text): return text
     }
@@ -32,9 +36,18 @@ enum Cell: Equatable {
   fileprivate var number: Int64? {
     switch self {
     case .count(let value), .bytes(let value): return value
-    case .moment(let value): return value ?? .max
+    case .known(let value): return value.map(Int64.init)
+    case .moment(let value): return value
     case .word: return nil
     }
+  }
+
+  /// Before another cell of its column; nil: neither. What is not known comes last, whichever way it is sorted.
+  func isBefore(_ other: Cell, down: Bool) -> Bool? {
+    if case .word(let own) = self, case .word(let others) = other { return own == others ? nil : own < others }
+    guard number != other.number else { return nil }
+    guard let own = number, let others = other.number else { return number != nil }
+    return down ? own > others : own < others
   }
 }
 
@@ -73,10 +86,7 @@ struct Grid {
   /// The places of the cells in their order.
   static func order(of cells: [Cell], down: Bool) -> [Int] {
     cells.indices.sorted { left, right in
-      let (a, b) = (cells[left], cells[right])
-      if let a = a.number, let b = b.number, a != b { return down ? a > b : a < b }
-      if case .word(let a) = a, case .word(let b) = b, a != b { return a < b }
-      return left < right
+      cells[left].isBefore(cells[right], down: down) ?? (left < right)
     }
   }
 

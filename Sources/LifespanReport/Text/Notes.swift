@@ -112,6 +112,18 @@ enum Footnotes {
     ]
   }
 
+  /// Counts of retains and releases: what they leave out, and what would mend it.
+  static func references(of types: [TypeIdentity], _ information: TraceInformation) -> [String] {
+    let counted = types.filter { $0.kind.hasReferenceCount }
+    let recorded = counted.filter { information.recordsReferenceCounts(of: $0) }
+    if information.info["discarded.by"] != nil || information.olderEventsDropped > 0, !recorded.isEmpty {
+      return ["older retains and releases are in this recording no more: they are not counted"]
+    }
+    guard recorded.count < counted.count else { return [] }
+    let which = recorded.isEmpty ? "" : " of some types"
+    return ["retains and releases\(which) were not recorded (record --events refcounts)"]
+  }
+
   /// Ages in a recording without an end: nobody knows for how long its objects lived on.
   static func ages(_ subject: ReportSubject) -> [String] {
     guard subject.information.isCut, !subject.isRunning else { return [] }

@@ -10,8 +10,10 @@ enum ObjectsCommand {
     operands: .count(0...1), options: options, discussion: { discussion }, run: run)
 
   private static let options =
-    [ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols] + ReadingOption.types + ReadingOption.window
-    + ReadingOption.table
+    [
+      .flag("--idle", help: "for how long nobody has retained or released them, longest first"),
+      ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols,
+    ] + ReadingOption.types + ReadingOption.window + ReadingOption.table
 
   /// Rows of a table that nobody limited: a recording has millions of objects.
   private static let usualLimit = 100
@@ -19,6 +21,7 @@ enum ObjectsCommand {
   private static var discussion: String {
     """
     A table shows \(usualLimit) objects unless --limit says otherwise; json and csv show all.
+    Counts and --idle need their retains and releases (record --events refcounts, or tracked types).
     \(ReadingOption.traceParagraph)
     \(ReadingOption.columnsParagraph(ObjectsReport.columnKeys))
     """
@@ -28,6 +31,7 @@ enum ObjectsCommand {
     var options = try ReadingOptions(arguments, columnKeys: ObjectsReport.columnKeys)
     let isForReading = options.report.format == .table || options.report.format == .markdown
     if options.report.limit == nil, isForReading { options.report.limit = usualLimit }
+    if arguments.has("--idle"), options.report.sort == nil { options.report.sort = "idle_ns" }
     let recording = try OpenedRecording(arguments.operands.first, options)
     let window = try recording.window(arguments)
     let list = try recording.analysis.answer(
@@ -38,7 +42,7 @@ enum ObjectsCommand {
     let subject = try recording.subject(window, countsDiscarded: false)
     let report = ObjectsReport(
       list, subject: subject, names: recording.names,
-      isFiltered: options.isFiltered || window != .whole)
+      isFiltered: options.isFiltered || window != .whole, showsIdle: arguments.has("--idle"))
     recording.print("", options.report, subject)
     report.write(options.report) { StandardStreams.printText($0) }
     return .success

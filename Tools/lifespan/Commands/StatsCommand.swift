@@ -23,7 +23,10 @@ enum StatsCommand {
     let statistics = try recording.analysis.answer(
       StatisticsQuestion(
         lifespan: options.lifespan, types: options.types, window: window,
-        countsTemporary: wanted.contains("temporary_count")))
+        countsTemporary: wanted.contains("temporary_count"),
+        // A document has them always.
+        countsReferences: options.report.format == .json
+          || wanted.contains(where: StatisticsReport.referenceKeys.contains)))
     let subject = try recording.subject(window)
     let report = StatisticsReport(
       statistics, subject: subject, names: recording.names,

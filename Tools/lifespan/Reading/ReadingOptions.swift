@@ -72,10 +72,11 @@ struct ReadingOptions {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? path : nil
   }
 
-  /// `persistent-count` is taken for `persistent_count`.
+  /// `persistent-count` is taken for `persistent_count`, and `temporary` for the one column that begins with it.
   private static func column(_ word: String, _ option: String, _ keys: [String]) throws -> String {
-    let key = word.replacing("-", with: "_")
-    guard keys.contains(key) else {
+    let typed = word.replacing("-", with: "_")
+    let longer = keys.filter { $0.hasPrefix(typed + "_") }
+    guard let key = keys.contains(typed) ? typed : longer.count == 1 ? longer.first : nil else {
       throw UsageError.badValue(option: option, value: word, expected: keys.joined(separator: ", "))
     }
     return key
