@@ -20,7 +20,7 @@ final class ArgumentTests: CommandTestCase {
   }
 
   func testOptionsOfLaterVersionsAreUnknown() throws {
-    assertWrongUsage(try run("record", "--leaks", "--", "true"), "unknown option")
+    assertWrongUsage(try run("record", "--of-a-later-version", "--", "true"), "unknown option")
   }
 
   func testAMissingProgramIsWrongUsage() throws {
