@@ -96,6 +96,8 @@ private struct AbandonedSearch {
     guard verdicts.contains(true) else { return [] }
     let dominators = heap.dominators
     let isHead = verdicts
+    // What a type of the toolchain holds, a run loop say, is anybody's: nothing counts as below it.
+    let isOwn = heap.types.indices.map { verdicts[$0] && !naming.isToolchainType(heap.types[$0]) }
     var nearest = [Int?](repeating: nil, count: heap.types.count)
     var newest = nearest
     for node in heap.reach.order.map({ Int($0) }) {
@@ -113,7 +115,7 @@ private struct AbandonedSearch {
     for node in dominators.order.map({ Int($0) }) {
       let above = dominators.dominator[node]
       let row = heap.rows[node]
-      let isUnder = above != Dominators.roots && (isBelow[Int(above)] || isHead[Int(heap.rows[Int(above)])])
+      let isUnder = above != Dominators.roots && (isBelow[Int(above)] || isOwn[Int(heap.rows[Int(above)])])
       isBelow[node] = isUnder
       if isHead[Int(row)] {
         // What an object of the same type retains has that in it already.
@@ -137,7 +139,10 @@ private struct AbandonedSearch {
         isToolchains: row.type.kind == .malloc || naming.isToolchainType(row.type), retainedBytes: row.bytes)
     }
     return found.sorted { left, right in
-      let ranks = [left, right].map { ($0.isToolchains ? 2 : 0) + ($0.isHead ? 0 : 1) }
+      // A class says more than the closures and arrays that it comes with.
+      let ranks = [left, right].map {
+        ($0.isToolchains ? 4 : 0) + ($0.isHead ? 0 : 2) + ($0.type.kind == .classInstance ? 0 : 1)
+      }
       if ranks[0] != ranks[1] { return ranks[0] < ranks[1] }
       return (right.retainedBytes, heap.key(left.type)) < (left.retainedBytes, heap.key(right.type))
     }

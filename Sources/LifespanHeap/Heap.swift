@@ -48,7 +48,8 @@ public final class Heap {
   /// Looks up the births of all nodes in one pass over the events.
   public init(_ graph: HeapGraph, _ analysis: Analysis) throws(Analysis.Failure) {
     self.graph = graph
-    let serials = Array(Set(graph.nodes.serials.lazy.filter { $0 != 0 })).sorted()
+    var serials = graph.nodes.serials.filter { $0 != 0 }.sorted()
+    if zip(serials, serials.dropFirst()).contains(where: { $0 == $1 }) { serials = Set(serials).sorted() }
     births = try analysis.answer(BirthsQuestion(serials: serials))
     do {
       information = try analysis.information()

@@ -10,6 +10,8 @@ public struct HeapStep: Sendable, Hashable {
   public var note: String
   /// Its number; nil where the recorder does not know it.
   public var serial: SerialNumber?
+  /// Where it was made.
+  public var stack: StackID
   /// Where it lies.
   public var address: ObjectAddress
   /// The property by which it refers to the next one; empty where that is not known, and of the last one.
@@ -49,7 +51,7 @@ extension Heap {
     let note = graph.name(graph.nodes.names[node])
     return HeapStep(
       type: type, note: note == type.name ? "" : note, serial: serial == 0 ? nil : SerialNumber(serial),
-      address: ObjectAddress(graph.nodes.addresses[node]),
+      stack: StackID(stacks[node]), address: ObjectAddress(graph.nodes.addresses[node]),
       label: edge.map { graph.name(graph.edges.labels[$0]) } ?? "", offset: edge.map { graph.edges.offsets[$0] } ?? 0,
       strength: edge.map { graph.strength($0) } ?? .strong)
   }

@@ -53,6 +53,8 @@ public struct HeapHolders: Sendable {
   public var bytes: UInt64
   /// Bytes that would go with them.
   public var retainedBytes: UInt64
+  /// The same by type, the objects themselves with it, largest first.
+  public var retained: [HeapRow]
   /// How many no root reaches.
   public var unreachable: Int
   /// How many only a word of a stack or a register reaches.
@@ -76,8 +78,8 @@ extension Heap {
   ) throws(HeapQuestionError) -> HeapHolders {
     let nodes = try select(selector)
     var answer = HeapHolders(
-      objects: nodes.prefix(8).map { step($0) }, count: nodes.count, bytes: 0, retainedBytes: 0, unreachable: 0,
-      maybeOnly: 0, direct: [], roots: [], paths: [], pathsCut: false, leakPath: nil)
+      objects: nodes.prefix(8).map { step($0) }, count: nodes.count, bytes: 0, retainedBytes: 0, retained: [],
+      unreachable: 0, maybeOnly: 0, direct: [], roots: [], paths: [], pathsCut: false, leakPath: nil)
     var isAsked = [Bool](repeating: false, count: graph.nodes.count)
     for node in nodes {
       isAsked[node] = true
@@ -85,7 +87,8 @@ extension Heap {
       if reach.grades[node] == Reach.none { answer.unreachable += 1 }
       if reach.grades[node] == Reach.maybe { answer.maybeOnly += 1 }
     }
-    answer.retainedBytes = retained(nodes, isAsked)
+    answer.retained = retained(nodes, isAsked)
+    answer.retainedBytes = answer.retained.reduce(0) { $0 &+ $1.bytes }
     answer.direct = direct(nodes)
     answer.roots = reach.roots.filter { isAsked[Int($0.target)] }.map(rootStep)
     if allPaths {
@@ -125,40 +128,51 @@ extension Heap {
     }
   }
 
-  /// What one of them dominates that another one of them already has is not counted twice.
-  private func retained(_ nodes: [Int], _ isAsked: [Bool]) -> UInt64 {
+  /// What they dominate, each object once, whichever of them it hangs below; of what no root reaches the objects alone.
+  private func retained(_ nodes: [Int], _ isAsked: [Bool]) -> [HeapRow] {
     let dominators = dominators
     var isInside = [Bool](repeating: false, count: graph.nodes.count)
-    var bytes: UInt64 = 0
+    var tally: [UInt32: HeapRow] = [:]
+    func add(_ node: Int) {
+      tally[rows[node], default: HeapRow(type: type(node), count: 0, bytes: 0)].count += 1
+      tally[rows[node]]?.bytes &+= graph.nodes.sizes[node]
+    }
     for node in dominators.order.map({ Int($0) }) {
       let above = dominators.dominator[node]
-      if above != Dominators.roots { isInside[node] = isInside[Int(above)] || isAsked[Int(above)] }
-      if isAsked[node], !isInside[node] { bytes &+= dominators.retained[node] }
+      isInside[node] = isAsked[node] || (above != Dominators.roots && isInside[Int(above)])
+      if isInside[node] { add(node) }
     }
-    for node in nodes where reach.grades[node] == Reach.none { bytes &+= graph.nodes.sizes[node] }
-    return bytes
+    for node in nodes where reach.grades[node] == Reach.none { add(node) }
+    return tally.values.sorted { (right, left) in
+      (left.bytes, key(right.type)) < (right.bytes, key(left.type))
+    }
   }
 
   private func direct(_ nodes: [Int]) -> [HeapHolder] {
     struct Key: Hashable {
       var row: UInt32
-      var label: UInt32
+      var label: String
       var offset: UInt32
       var strength: UInt8
     }
     var groups: [Key: HeapHolder] = [:]
+    var plains: [UInt32: String] = [:]
     for node in nodes {
       for place in holding.edges(into: node) {
         let edge = Int(place)
         let source = Int(holding.sources[edge])
         let label = graph.edges.labels[edge]
+        // Which element it is tells elements apart, not holders.
+        let plain = plains[label] ?? LeakSearch.plain(graph.name(label))
+        plains[label] = plain
         let key = Key(
-          row: rows[source], label: label, offset: label == 0 ? graph.edges.offsets[edge] : 0,
+          row: rows[source], label: plain, offset: label == 0 ? graph.edges.offsets[edge] : 0,
           strength: graph.edges.strengths[edge])
         if groups[key] == nil {
           groups[key] = HeapHolder(step: step(source, by: edge), count: 0, holds: holding.holds[edge])
         }
         groups[key]?.count += 1
+        if groups[key]?.count == 2 { groups[key]?.step.label = plain }
       }
     }
     return groups.values.sorted { left, right in

@@ -130,7 +130,10 @@ struct LeakSearch {
     for character in label {
       if character == "]" { isInside = false }
       if !isInside { text.append(character) }
-      if character == "[" { isInside = true }
+      if character == "[" {
+        isInside = true
+        text += "…"
+      }
     }
     return text
   }

@@ -68,6 +68,23 @@ import Testing
     #expect(try names(rounds(["App.Page": [1, 1, 1, 1]], lost: ["App.Page": [2, 2, 2, 2]])) == ["App.Page 4"])
   }
 
+  /// A run loop and its timers are of one type, which grows; what else hangs on the run loop is not theirs.
+  @Test func nothingIsBelowATypeOfTheToolchain() throws {
+    var picture = Picture()
+    let loop = picture.object("Foundation.Thing")
+    picture.root(loop, "App.loop")
+    picture.edge(loop, "cached", picture.object("App.Once"), offset: 24)
+    for round in 0..<4 {
+      let timer = picture.object("Foundation.Thing")
+      picture.edge(loop, "[\(round)]", timer, offset: UInt32(32 + 8 * round))
+      picture.edge(timer, "block", picture.object("App.Screen"))
+      picture.trace.mark("round \(round + 1)")
+    }
+    let naming = HeapNaming(isToolchainType: { $0.module == "Foundation" })
+    let types = try picture.heap().abandoned(naming).types
+    #expect(types.map { "\($0.type.name) \($0.count)" } == ["App.Screen 4", "Foundation.Thing 5"])
+  }
+
   @Test func whatOnlyAbandonedObjectsHoldIsListedBelowThem() throws {
     var picture = Picture()
     let cache = picture.object("App.Cache")

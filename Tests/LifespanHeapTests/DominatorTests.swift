@@ -90,6 +90,7 @@ import Testing
     #expect(holders.direct.last?.step.strength == .weak && holders.direct.last?.holds == false)
     #expect(holders.paths.map { $0.root?.label } == ["App.cache", "App.log"])
     #expect(!holders.pathsCut)
+    #expect(holders.retained.map(\.count) == [6] && holders.retainedBytes == 192)
     #expect(try heap.holders(of: .type("App.Page"), allPaths: true, limit: 1).pathsCut)
     #expect(throws: HeapQuestionError.unknownType("App.Pge", nearest: ["App.Page", "App.Log", "App.Cache"])) {
       try heap.holders(of: .type("App.Pge"))

@@ -7,9 +7,21 @@ import LifespanTrace
 extension ReportNames {
   /// For the fingerprints of leaks and for telling the program's own from the toolchain's.
   public var heapNaming: HeapNaming {
+    // A heap asks for the same few stacks and types a million times.
     HeapNaming(
-      functions: { self.allocatingFunctions(of: $0) }, isToolchains: { self.isToolchains($0) },
-      isToolchainType: { Self.isToolchainType($0) })
+      functions: Self.remembering { self.allocatingFunctions(of: $0) },
+      isToolchains: Self.remembering { self.isToolchains($0) },
+      isToolchainType: Self.remembering { Self.isToolchainType($0) })
+  }
+
+  private static func remembering<Key: Hashable, Value>(_ ask: @escaping (Key) -> Value) -> (Key) -> Value {
+    var known: [Key: Value] = [:]
+    return { key in
+      if let value = known[key] { return value }
+      let value = ask(key)
+      known[key] = value
+      return value
+    }
   }
 
   /// The two innermost functions of the program's own; where there is none the innermost that has a name.
@@ -18,6 +30,18 @@ extension ReportNames {
     let own = named.filter { $0.origin == .program && !$0.function.contains("__allocating_init") }
     let chosen = own.isEmpty ? named.filter { !$0.isAllocator }.prefix(1) : own.prefix(2)
     return chosen.map { Self.unspecialized($0) }
+  }
+
+  /// The function that made a block for its own use: the innermost that no other calls to have memory.
+  func maker(of stack: StackID) -> String? {
+    let servants = [
+      "_CFRuntimeCreateInstance", "__CFAllocatorAllocate", "CFAllocatorAllocate", "_CFAllocator", "_dispatch_calloc",
+      "_dispatch_object_alloc", "_os_object_alloc", "_dispatch_continuation_alloc", "swift_", "_swift_",
+    ]
+    let frame = heapFrames(of: stack).first { frame in
+      !frame.isAllocator && frame.module != "swiftCore" && !servants.contains { frame.function.hasPrefix($0) }
+    }
+    return frame.flatMap { $0.offset == nil && $0.file == nil ? nil : Self.unspecialized($0) }
   }
 
   /// A library of the toolchain or the system allocated, and not for the code that called it.

@@ -7,7 +7,7 @@ import LifespanTrace
 enum HeapText {
   /// `App.Node.next`; `App.Node + 24` where the property has no name.
   static func reference(_ step: HeapStep, _ names: ReportNames) -> String {
-    let type = names.name(of: step.type)
+    let type = type(step, names)
     if step.label.isEmpty { return "\(type) + \(step.offset)" }
     return step.label.hasPrefix("[") || step.label.contains(" ") ? "\(type) \(step.label)" : "\(type).\(step.label)"
   }
@@ -24,21 +24,31 @@ enum HeapText {
     return word.isEmpty ? text : "\(text) (\(word))"
   }
 
-  /// Nothing for a strong reference of known layout.
+  /// Nothing for one that holds: that a word only looks like a reference is told by the place that has no name.
   static func strength(_ strength: HeapStrength) -> String {
     switch strength {
-    case .strong: ""
+    case .strong, .conservative: ""
     case .weak: "weak"
     case .unowned: "unowned"
     case .unmanaged: "unmanaged"
-    case .conservative: "looks like a reference"
     }
   }
 
-  /// `App.Node (CFRunLoop) @12`.
-  static func object(_ step: HeapStep, _ names: ReportNames) -> String {
-    let note = step.note.isEmpty ? "" : " (\(step.note))"
-    return "\(names.name(of: step.type))\(note) \(number(step))"
+  /// `App.Node @12`.
+  static func object(_ step: HeapStep, _ names: ReportNames) -> String { "\(type(step, names)) \(number(step))" }
+
+  /// Its type, and what is known beyond that: `Foundation.__NSCFType (CFRunLoopTimerCreate)`, `malloc 64 B (_Block_copy)`.
+  static func type(_ step: HeapStep, _ names: ReportNames) -> String {
+    let name = names.name(of: step.type)
+    let note = step.note.isEmpty ? maker(of: step, names) ?? "" : step.note
+    return note.isEmpty ? name : "\(name) (\(note))"
+  }
+
+  /// What is no type's, or one of CoreFoundation's, which all look the same, is told by the function that made it.
+  static func maker(of step: HeapStep, _ names: ReportNames) -> String? {
+    let name = step.type.name
+    guard name.hasPrefix("malloc ") || name.hasSuffix("__NSCFType") else { return nil }
+    return names.maker(of: step.stack)
   }
 
   /// `@12`; its address where the recorder does not know it.
@@ -49,7 +59,11 @@ enum HeapText {
     let offset = root.offset == 0 ? "" : " + \(root.offset)"
     let thread = root.thread == .unknown ? "" : " of thread \(root.thread)"
     let maybe = root.isFirm ? "" : " (maybe a left-over)"
-    if !root.label.isEmpty { return "\(word(root.kind)) \(root.label)\(offset)\(maybe)" }
+    if !root.label.isEmpty {
+      // `stack of thread 3 "worker", frame App.run()` says it all.
+      let kind = root.label.hasPrefix(word(root.kind)) ? "" : word(root.kind) + " "
+      return "\(kind)\(root.label)\(offset)\(maybe)"
+    }
     return "\(word(root.kind))\(thread)\(offset)\(maybe)"
   }
 

@@ -11,14 +11,20 @@ public struct HoldersReport {
   let names: ReportNames
   /// Every way was asked for.
   let allPaths: Bool
+  /// What is retained was asked for type by type.
+  let retainedByType: Bool
 
   /// A report of an answer.
-  public init(_ heap: Heap, _ holders: HeapHolders, subject: ReportSubject, names: ReportNames, allPaths: Bool) {
+  public init(
+    _ heap: Heap, _ holders: HeapHolders, subject: ReportSubject, names: ReportNames, allPaths: Bool,
+    retainedByType: Bool = false
+  ) {
     self.heap = heap
     self.holders = holders
     self.subject = subject
     self.names = names
     self.allPaths = allPaths
+    self.retainedByType = retainedByType
   }
 
   /// The whole report, ending with a newline.
@@ -33,6 +39,14 @@ public struct HoldersReport {
     for note in heap.graph.head.notes { lines += style.warning("note: \(note)") }
     lines.append(style.heading(ShortNames.shortened(title, to: style.width)))
     lines.append("retains \(Units.bytes(Int64(clamping: holders.retainedBytes))): what would go with it")
+    if retainedByType {
+      let limit = options.limit ?? 20
+      for row in holders.retained.prefix(limit) {
+        let text = "\(Units.count(row.count)) × \(names.name(of: row.type)), \(Units.bytes(Int64(clamping: row.bytes)))"
+        lines.append("  " + ShortNames.shortened(text, to: style.width - 2))
+      }
+      lines += options.more(holders.retained.count, limit, "type", indent: 2)
+    }
     if holders.unreachable > 0 { lines.append("\(Units.count(holders.unreachable)) of them no root reaches: leaked") }
     if holders.maybeOnly > 0 {
       lines += style.warning(
@@ -89,7 +103,14 @@ public struct HoldersReport {
       Preface.jsonHead(subject) + Preface.jsonEvents(subject)
         + JSONValue.pairs([
           "count": .integer(Int64(holders.count)), "bytes": .unsigned(holders.bytes),
-          "retained_bytes": .unsigned(holders.retainedBytes), "unreachable_count": .integer(Int64(holders.unreachable)),
+          "retained_bytes": .unsigned(holders.retainedBytes),
+          "retained": .array(
+            holders.retained.map { row in
+              .object(
+                TypeJSON.members(row.type, names)
+                  + JSONValue.pairs(["count": .integer(Int64(row.count)), "bytes": .unsigned(row.bytes)]).members)
+            }),
+          "unreachable_count": .integer(Int64(holders.unreachable)),
           "maybe_count": .integer(Int64(holders.maybeOnly)), "objects": .array(holders.objects.map(value)),
           "holders": .array(
             holders.direct.map { holder in
@@ -108,7 +129,8 @@ public struct HoldersReport {
     .object(
       TypeJSON.members(step.type, names)
         + JSONValue.pairs([
-          "note": .optional(step.note.isEmpty ? nil : step.note), "serial": .optional(step.serial?.rawValue),
+          "note": .optional(step.note.isEmpty ? HeapText.maker(of: step, names) : step.note),
+          "serial": .optional(step.serial?.rawValue),
           "address": .string(step.address.description), "label": .optional(step.label.isEmpty ? nil : step.label),
           "offset": .unsigned(UInt64(step.offset)), "strength": .string("\(step.strength)"),
         ]).members)

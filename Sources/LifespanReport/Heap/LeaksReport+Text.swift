@@ -82,7 +82,7 @@ extension LeaksReport {
     var lines = ["  cycle:"]
     for step in shown {
       let text =
-        names.name(of: step.type) + (step.note.isEmpty ? "" : " (\(step.note))") + " " + HeapText.property(step)
+        HeapText.type(step, names) + " " + HeapText.property(step)
       lines.append("    " + ShortNames.shortened(text, to: style.width - 4))
     }
     let rest = group.cycleLength - shown.count

@@ -11,6 +11,7 @@ enum HoldersCommand {
 
   private static let options: [OptionSpec] = [
     .flag("--all-paths", help: "every path from a root that differs in types and properties, the shortest first"),
+    .flag("--retained-size", help: "what would go with it, type by type"),
     OpenedHeap.pictureOption, ReadingOption.symbols, .json,
     .choice("--format", of: ["table", "json"], help: "default table"),
     .option("--limit", value: "N", help: "so many holders, and paths, at most, from 1; default 20"),
@@ -36,7 +37,8 @@ enum HoldersCommand {
     let holders = try opened.heap.holders(of: selector, allPaths: allPaths, limit: options.report.limit ?? 20)
     let subject = try opened.recording.subject(countsDiscarded: false)
     let report = HoldersReport(
-      opened.heap, holders, subject: subject, names: opened.recording.names, allPaths: allPaths)
+      opened.heap, holders, subject: subject, names: opened.recording.names, allPaths: allPaths,
+      retainedByType: arguments.has("--retained-size"))
     opened.recording.print(report.render(options.report), options.report, subject)
     return .success
   }

@@ -13,6 +13,10 @@ struct OpenedHeap {
     "--picture", value: "N", help: "the Nth picture of the heap in the trace, from 1; default the newest")
 
   init(_ typed: String?, _ options: ReadingOptions, picture: Int?) throws {
+    // Of a recording that runs: as things are now, unless an older picture is asked for.
+    if picture == nil, let pid = typed.flatMap(TraceOperand.pid) {
+      try RunningRecording.select(pid: pid).takePicture()
+    }
     recording = try OpenedRecording(typed, options)
     let trace = recording.analysis.trace
     let pictures = trace.heapPictures

@@ -15,7 +15,7 @@ struct TraceOperand {
       elapsed = nil
       return
     }
-    if access(typed, F_OK) != 0, typed.utf8.allSatisfy({ (48...57).contains($0) }), let pid = Int32(typed) {
+    if let pid = Self.pid(typed) {
       let running = try RunningRecording.resolve(pid: pid)
       path = running.trace
       elapsed = running.status.elapsedNanoseconds
@@ -23,6 +23,12 @@ struct TraceOperand {
       path = typed
       elapsed = nil
     }
+  }
+
+  /// The process that a word names, where no file has that name.
+  static func pid(_ word: String) -> Int32? {
+    guard access(word, F_OK) != 0, word.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    return Int32(word)
   }
 
   /// Whether a word is the path of a file that may be a trace.
