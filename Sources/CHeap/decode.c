@@ -29,7 +29,7 @@ static void scan_element(struct heap *heap, const uint8_t *bytes, const struct p
 }
 
 static bool decode_array(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
-  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0));
+  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0), (uint32_t)size);
   if (!layout || !layout->strides[0] || size < ELEMENTS) return false;
   if (layout->skips[0]) return true;
   uint64_t count = word_of(bytes, COUNT), stride = layout->strides[0], start = (ELEMENTS + layout->masks[0]) & ~(uint64_t)layout->masks[0];
@@ -43,7 +43,7 @@ static bool decode_array(struct heap *heap, const uint8_t *bytes, size_t size, s
 
 // Keys and values lie in the same block, and which places are taken is told by a bitmap in it.
 static bool decode_table(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable, bool is_set) {
-  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0));
+  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0), (uint32_t)size);
   uint64_t bitmap = is_set ? SET_BITMAP : DICTIONARY_BITMAP, own = heap->blocks[heap->node].address;
   if (!layout || !layout->strides[0] || (!is_set && !layout->strides[1]) || size < bitmap + 8) return false;
   uint8_t scale = bytes[SCALE];
@@ -65,7 +65,7 @@ static bool decode_table(struct heap *heap, const uint8_t *bytes, size_t size, s
 
 // A ring of places: capacity, count and first place in its head.
 static bool decode_deque(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
-  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0));
+  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0), (uint32_t)size);
   if (!layout || !layout->strides[0] || size < 40) return false;
   uint64_t capacity = word_of(bytes, 16), count = word_of(bytes, 24), first = word_of(bytes, 32), stride = layout->strides[0];
   uint64_t start = (40 + layout->masks[0]) & ~(uint64_t)layout->masks[0];

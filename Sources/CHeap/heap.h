@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 struct heap_pages; // single pages that were looked at before
 struct heap_memory {
   pid_t pid;
-  int pagemap;
+  int pagemap, file;
   struct heap_pages *pages;
   uint64_t bytes, unread;
 };
@@ -138,10 +139,15 @@ struct heap {
   uint32_t *slab_ends; // of task slabs: bytes in use; NULL until one is known
   struct heap_range { uint64_t start, end; } *holes; // of mappings: what is no root
   size_t hole_count, hole_room;
+  struct heap_range *arenas; // of glibc beside the first
+  size_t arena_count, arena_room;
+  struct heap_unknown *unknown; // unknown.c
+  uint64_t code_start, code_end;
+  uint64_t images_start, images_end;
+  struct heap_names *own_names; // names.c
   uint64_t tls_size;
   struct heap_tls { uint32_t file; uint64_t below, size; } *tls; // by module: so many bytes below the thread pointer
   size_t tls_count;
-  struct heap_mirror *mirror;
   int error;
   uint32_t node; // whose words are looked at
 };
@@ -156,16 +162,40 @@ void *heap_more(struct heap *heap, void *list, size_t *room, size_t used, size_t
 
 const struct heap_type *heap_type_of(const struct heap *heap, uint32_t node);
 // The layout of an object of this metadata; made when it is asked for first. NULL: no memory.
-const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata);
+const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata, uint32_t size); // size: of the object
 void heap_layouts_free(struct heap *heap);
-void heap_fields_read(struct heap *heap, struct heap_layout *layout); // fields.c: of a class
+// fields.c: of a class; of a closure's context of that size
+void heap_fields_read(struct heap *heap, struct heap_layout *layout);
+void heap_captures_read(struct heap *heap, struct heap_layout *layout, uint32_t size);
+size_t heap_text(struct heap *heap, uint64_t place, char *text, size_t room); // cut where it is longer
+// shape.c: what a value of a type (the place of its mangled name) holds. False: it is not understood; `parts` are those before that.
+struct heap_shape {
+  uint32_t size, alignment;
+  uint8_t strength;
+  bool skips;
+};
+struct heap_parts {
+  struct heap_field *list;
+  uint32_t count, most;
+};
+bool heap_shape_of(struct heap *heap, uint64_t type, uint32_t offset, const char *label, struct heap_parts *parts, struct heap_shape *shape);
+bool heap_relative(struct heap *heap, uint64_t place, uint64_t *target); // a 32-bit distance from its own place; false: none
 
 // decode.c: blocks whose inside is known. `bytes`: the block from its begin, `length` of it. False: nothing special.
 bool heap_decode(struct heap *heap, const uint8_t *bytes, size_t length, size_t usable);
 void heap_find_special(struct heap *heap); // task slabs, caches of free memory
 void heap_free_item(struct heap *heap, const uint8_t *bytes, size_t size); // what a block of such a cache holds
+// names.c: better names for heap->node
+void heap_names_begin(struct heap *heap);
+void heap_name_cf(struct heap *heap, const uint8_t *bytes, size_t size);
+uint32_t heap_label_cf(struct heap *heap, uint64_t offset); // of a word of such an object
+void heap_name_table(struct heap *heap, uint64_t table);
 // roots.c
 void heap_find_roots(struct heap *heap);
+// unknown.c: a word of a variable that refers to no known block; then what all of those that were noted hold
+void heap_note_unknown(struct heap *heap, uint64_t word);
+void heap_follow_unknown(struct heap *heap);
+void heap_unknown_free(struct heap *heap);
 // places.c: thread-local storage of what was loaded when the program began
 void heap_find_thread_locals(struct heap *heap);
 uint64_t heap_thread_local_named(struct heap *heap, const char *file, const char *name, uint32_t thread); // 0: none

@@ -6,7 +6,7 @@
 #define DESCRIPTOR_POSITIVE 28u // words of the metadata behind its address
 #define DESCRIPTOR_MEMBERS 32u  // those of them that are the class's own: first its generic arguments
 #define KIND_LAST_ENUMERATED 0x7ffu
-#define WITNESS_SIZE 64u
+#define KIND_CONTEXT 0x400u
 #define WITNESS_STRIDE 72u
 #define WITNESS_FLAGS 80u
 #define FLAG_IS_NOT_POD 0x10000u
@@ -68,17 +68,18 @@ static void read_arguments(struct heap *heap, struct heap_layout *layout) {
       read_argument(heap, layout, i, type);
 }
 
-static void read_layout(struct heap *heap, struct heap_layout *layout) {
+static void read_layout(struct heap *heap, struct heap_layout *layout, uint32_t bytes) {
   uint64_t kind;
   uint32_t size;
   if (!heap_memory_word(&heap->memory, layout->metadata, &kind)) return;
+  if (kind == KIND_CONTEXT) heap_captures_read(heap, layout, bytes);
   if (kind && kind <= KIND_LAST_ENUMERATED) return; // a context or a box: as large as its block
   if (heap_memory_small(&heap->memory, layout->metadata + METADATA_SIZE, &size, 4) && size >= 16 && size < 1u << 30) layout->instance_size = size;
   read_arguments(heap, layout);
   if (layout->instance_size) heap_fields_read(heap, layout);
 }
 
-const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata) {
+const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata, uint32_t size) {
   if (heap->layout_count * 2 >= heap->layout_mask && !more_room(heap)) return NULL;
   size_t at = slot_of(heap, metadata);
   if (heap->layouts[at]) return heap->layouts[at];
@@ -88,7 +89,7 @@ const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata) {
     return NULL;
   }
   layout->metadata = metadata;
-  read_layout(heap, layout);
+  read_layout(heap, layout, size);
   heap->layouts[at] = layout;
   heap->layout_count++;
   return layout;

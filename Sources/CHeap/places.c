@@ -32,6 +32,29 @@ const char *heap_file(const struct heap *heap, uint64_t address) {
   return mapping ? mapping->path : "";
 }
 
+// ---- Frames ---------------------------------------------------------------------------------------------------------------------------
+
+#define FRAME_MOST 4096u // bytes below a place among which the return address of what its frame called is looked for
+
+static bool follows_call(struct heap *heap, uint64_t address) {
+  uint8_t bytes[7];
+  if (address < heap->code_start || address >= heap->code_end) return false;
+  if (!heap_memory_small(&heap->memory, address - sizeof bytes, bytes, sizeof bytes)) return false;
+  if (bytes[2] == 0xe8) return true; // call to a distance
+  for (unsigned i = 0; i < 6; i++)
+    if (bytes[i] == 0xff && (bytes[i + 1] >> 3 & 7) == 2) return true; // call by a register or memory
+  return false;
+}
+
+// What was called from the frame returns into its function: the nearest return address below the place tells.
+bool heap_frame(struct heap *heap, uint32_t thread, uint64_t place, struct heap_symbol *symbol) {
+  const struct heap_thread *own = &heap->input->threads[thread];
+  uint64_t word, end = place > own->sp + FRAME_MOST ? place - FRAME_MOST : own->sp;
+  for (uint64_t at = place; at >= end + 8; at -= 8)
+    if (heap_memory_word(&heap->memory, at - 8, &word) && follows_call(heap, word)) return heap_function(heap, word - 1, symbol);
+  return end == own->sp && heap_function(heap, own->pc, symbol);
+}
+
 // ---- Thread-local storage -----------------------------------------------------------------------------------------------------------
 // glibc gives each module that is there at the start a place below the thread pointer, in the order of its list of modules (dl-tls.c); the same rule here.
 

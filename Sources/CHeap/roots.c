@@ -34,6 +34,8 @@ static void take_words(struct heap *heap, const uint64_t *words, size_t count, u
   for (size_t i = 0; i < count; i++) {
     if (words[i] < HEAP_PAGE || (place->is_allocators && is_chunk(heap, words[i]))) continue;
     heap_add_root(heap, words[i], place->kind, place->maybe, address + i * 8, place->thread);
+    if (place->kind == HEAP_ROOT_GLOBAL && !place->is_allocators && heap_index_find(&heap->index, heap->blocks, words[i]) == HEAP_NONE)
+      heap_note_unknown(heap, words[i]);
   }
 }
 
@@ -187,6 +189,10 @@ static void find_arenas(struct heap *heap, struct heap_mapping *mapping) {
     uint64_t end = at + words[3] < mapping->end ? at + words[3] : mapping->end;
     if (!heap->input->knows_all) take_mapping(heap, at, end, (struct place){HEAP_ROOT_UNKNOWN, true, false, UINT32_MAX});
     hole(heap, at, end);
+    struct heap_range *arenas = heap_more(heap, heap->arenas, &heap->arena_room, heap->arena_count, sizeof *arenas);
+    if (!arenas) return;
+    heap->arenas = arenas;
+    arenas[heap->arena_count++] = (struct heap_range){at, end};
   }
 }
 
@@ -250,4 +256,5 @@ void heap_find_roots(struct heap *heap) {
   }
   if (heap->hole_count) qsort(heap->holes, heap->hole_count, sizeof *heap->holes, by_start);
   for (size_t i = 0; i < heap->maps.count && !heap->error; i++) take_kind(heap, &heap->maps.list[i]);
+  heap_follow_unknown(heap);
 }

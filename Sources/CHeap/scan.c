@@ -72,13 +72,40 @@ void heap_word(struct heap *heap, uint64_t word, uint64_t offset, uint32_t label
   heap_add_edge(heap, target, offset, label, strength);
 }
 
+// A reference behind the address of a function is the context of a closure: often the object itself that it captures. The function names it.
+static uint32_t closure_label(struct heap *heap, uint64_t before, uint32_t label) {
+  struct heap_symbol symbol;
+  char text[512];
+  if (before < heap->code_start || before >= heap->code_end) return label;
+  const struct heap_mapping *mapping = heap_maps_find(&heap->maps, before);
+  if (!mapping || !mapping->executable || !heap_function(heap, before, &symbol) || symbol.offset) return label;
+  snprintf(text, sizeof text, "%s%c%s", heap_label(heap, label), HEAP_CLOSURE, symbol.name);
+  return heap_label_of(heap, text);
+}
+
+static void find_code(struct heap *heap) {
+  heap->code_start = UINT64_MAX;
+  for (size_t i = 0; i < heap->maps.count; i++) {
+    const struct heap_mapping *mapping = &heap->maps.list[i];
+    if (mapping->file == HEAP_NONE) continue;
+    if (!heap->images_start) heap->images_start = mapping->start;
+    heap->images_end = mapping->end;
+    if (!mapping->executable) continue;
+    if (mapping->start < heap->code_start) heap->code_start = mapping->start;
+    if (mapping->end > heap->code_end) heap->code_end = mapping->end;
+  }
+}
+
 void heap_words(struct heap *heap, const uint64_t *words, size_t count, uint64_t offset) {
   const struct heap_block *blocks = heap->blocks;
   for (size_t i = 0; i < count; i++) {
     // Most words are small numbers.
     if (words[i] < 4096) continue;
     uint32_t target = heap_index_find(&heap->index, blocks, words[i]);
-    if (target != HEAP_NONE && target != heap->node) heap_add_edge(heap, target, offset + i * 8, 0, HEAP_CONSERVATIVE);
+    if (target == HEAP_NONE || target == heap->node) continue;
+    uint32_t label = i ? closure_label(heap, words[i - 1], 0) : 0;
+    if (!label && heap->names[heap->node] && heap_type_of(heap, heap->node)->kind == HEAP_KIND_CF) label = heap_label_cf(heap, offset + i * 8);
+    heap_add_edge(heap, target, offset + i * 8, label, HEAP_CONSERVATIVE);
   }
 }
 
@@ -129,21 +156,21 @@ static void scan_plain(struct heap *heap, const uint8_t *bytes, size_t from, siz
   if (to > from) heap_words(heap, (const uint64_t *)(const void *)(bytes + from), (to - from) / 8, from);
 }
 
-// A weak reference holds the side table of its object.
-static void field_word(struct heap *heap, uint64_t word, uint64_t at, const struct heap_field *field) {
+static void field_word(struct heap *heap, uint64_t word, uint64_t before, uint64_t at, const struct heap_field *field) {
   uint32_t target = word < HEAP_PAGE ? HEAP_NONE : heap_index_find(&heap->index, heap->blocks, word);
   if (target == HEAP_NONE || (target == heap->node && field->strength == HEAP_CONSERVATIVE)) return;
-  heap_add_edge(heap, target, at, field->label, field->strength == HEAP_WEAK ? HEAP_STRONG : field->strength);
+  uint32_t label = closure_label(heap, before, field->label);
+  heap_add_edge(heap, target, at, label, field->strength);
 }
 
 static void scan_field(struct heap *heap, const uint8_t *bytes, const struct heap_field *field, size_t end) {
   if (field->skips) return;
   for (uint64_t at = (field->offset + 7u) & ~7ull; at + 8 <= field->offset + (uint64_t)field->size && at + 8 <= end; at += 8)
-    field_word(heap, *(const uint64_t *)(const void *)(bytes + at), at, field);
+    field_word(heap, *(const uint64_t *)(const void *)(bytes + at), *(const uint64_t *)(const void *)(bytes + at - 8), at, field);
 }
 
 static void scan_object(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
-  const struct heap_layout *layout = heap_layout_of(heap, *(const uint64_t *)(const void *)bytes);
+  const struct heap_layout *layout = heap_layout_of(heap, *(const uint64_t *)(const void *)bytes, (uint32_t)size);
   size_t own = layout && layout->instance_size ? layout->instance_size : size;
   size_t end = own > size ? size : size >= own + 8 ? usable : own;
   size_t at = 16;
@@ -167,10 +194,12 @@ static void scan_block(struct heap *heap, const uint8_t *bytes, size_t size, siz
   if (heap->flags[node] & HEAP_FLAG_FREE) return heap_free_item(heap, bytes, size);
   const struct heap_type *type = heap_type_of(heap, node);
   if (type->kind == HEAP_KIND_MALLOC || size < 16) {
+    if (size >= 16 && !heap->names[node]) heap_name_table(heap, *(const uint64_t *)(const void *)bytes);
     size_t end = heap->slab_ends && heap->slab_ends[node] ? heap->slab_ends[node] : size;
     return scan_plain(heap, bytes, 0, end < size ? end : size);
   }
   look_at_counts(heap, ((const uint64_t *)(const void *)bytes)[1]);
+  if (type->kind == HEAP_KIND_CF) heap_name_cf(heap, bytes, size);
   if (type->kind == HEAP_KIND_TASK) heap->flags[node] |= HEAP_FLAG_TASK;
   if (!heap_decode(heap, bytes, size, usable)) scan_object(heap, bytes, size, usable);
 }
@@ -269,6 +298,8 @@ struct heap *heap_begin(const struct heap_input *input) {
 int heap_scan(struct heap *heap) {
   heap->error = heap_maps_read(&heap->maps, heap->input->pid);
   if (heap->error) return heap->error;
+  find_code(heap);
+  heap_names_begin(heap);
   heap_find_special(heap);
   scan_blocks(heap);
   weaken_side_tables(heap);
@@ -281,11 +312,12 @@ int heap_scan(struct heap *heap) {
 void heap_end(struct heap *heap) {
   if (!heap) return;
   heap_layouts_free(heap);
+  heap_unknown_free(heap);
   heap_memory_end(&heap->memory);
   heap_index_free(&heap->index);
   heap_maps_free(&heap->maps);
   for (size_t i = 1; heap->labels && i < heap->label_count; i++) free(heap->labels[i]);
-  void *lists[] = {heap->flags, heap->names, heap->begin, heap->rooted, heap->labels, heap->edges, heap->roots, heap->label_hash, heap->slab_ends, heap->holes, heap->tls};
+  void *lists[] = {heap->flags, heap->names, heap->begin, heap->rooted, heap->labels, heap->edges, heap->roots, heap->label_hash, heap->slab_ends, heap->holes, heap->tls, heap->own_names, heap->arenas};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
   free(heap);
 }
@@ -307,4 +339,3 @@ uint64_t heap_bytes(const struct heap *heap, uint64_t *unread) {
   return heap->memory.bytes;
 }
 uint32_t heap_types_unknown(const struct heap *heap) { return heap->unknown_types; }
-size_t heap_read(struct heap *heap, uint64_t address, void *bytes, size_t length) { return heap_memory_read(&heap->memory, address, bytes, length); }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -142,23 +143,69 @@ static int64_t call(pid_t pid, struct session_thread *thread, const uint64_t wor
 
 // ---- The copy ---------------------------------------------------------------------------------------------------------------------
 
-// Files are shared, so that one that the program closes is closed; no signal tells of its end, so that the program's own waiting does not see it.
+// Makes a child of `parent`, stopped before its first instruction. Files are shared, so that one that the program closes is closed; no signal tells of its end.
+static int64_t make_child(pid_t parent, struct session_thread *thread, pid_t *child) {
+  const uint64_t words[5] = {SYS_clone, CLONE_FILES, 0, 0, 0};
+  *child = 0;
+  int64_t known = call(parent, thread, words, child);
+  if (known < 0) return known;
+  struct session_thread made = {.tid = *child};
+  if (*child <= 0 || !session_wait_stop(&made)) return -ECHILD;
+  return known;
+}
+
+static void end_child(pid_t child) {
+  if (child <= 0) return;
+  kill(child, SIGKILL);
+  while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR) {}
+}
+
+static bool is_child_of(pid_t child, pid_t parent) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+  FILE *file = fopen(path, "re");
+  if (!file) return false;
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  const char *name = strrchr(text, ')');
+  return name && strlen(name) > 4 && atoi(name + 4) == (int)parent;
+}
+
+// A child of a child whose parent ends at once and is collected while everything stands still: so the program, however it waits, sees neither. (One that
+// takes over the orphans below it gets the second: that is collected when it has ended.)
 int session_copy_make(struct session_stopped *s, struct session_copy *copy) {
   *copy = (struct session_copy){0};
   if (is_filtered(s->pid)) return -EPERM;
-  const uint64_t words[5] = {SYS_clone, CLONE_FILES, 0, 0, 0};
-  int64_t known = -ESRCH;
-  for (size_t i = 0; i < s->count && known == -ESRCH; i++) known = call(s->pid, &s->threads[i], words, &copy->pid);
-  if (known < 0) return (int)known;
-  copy->known_as = (pid_t)known;
-  if (copy->pid <= 0) return -ECHILD;
-  struct session_thread child = {.tid = copy->pid};
-  if (!session_wait_stop(&child)) return -ECHILD;
+  int64_t first = -ESRCH;
+  pid_t between = 0;
+  size_t i = 0;
+  for (; i < s->count && first == -ESRCH; i++) first = make_child(s->pid, &s->threads[i], &between);
+  if (first < 0) {
+    end_child(between);
+    return (int)first;
+  }
+  struct session_thread own = {.tid = between};
+  int64_t second = make_child(between, &own, &copy->pid);
+  // Its child becomes ours, so that somebody waits for it: not every first process of a container does.
+  int reaper = 0;
+  prctl(PR_GET_CHILD_SUBREAPER, &reaper, 0, 0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  end_child(between);
+  prctl(PR_SET_CHILD_SUBREAPER, reaper, 0, 0, 0);
+  const uint64_t words[5] = {SYS_wait4, (uint64_t)first, 0, __WALL, 0};
+  call(s->pid, &s->threads[i - 1], words, NULL);
+  if (second < 0) {
+    end_child(copy->pid);
+    *copy = (struct session_copy){0};
+    return (int)second;
+  }
+  if (is_child_of(copy->pid, s->pid)) copy->known_as = (pid_t)second;
   ptrace(PTRACE_SETOPTIONS, copy->pid, NULL, (void *)PTRACE_O_EXITKILL);
   return 0;
 }
 
-// The program has to wait for its child, else it stays in its table for ever. One thread does it for us.
+// Where the program is its parent it has to wait for it, else it stays in its table for ever. One thread does it for us.
 static void collect(pid_t pid, pid_t known_as) {
   struct session_stopped *s = calloc(1, sizeof *s);
   if (!s) return;
@@ -176,8 +223,7 @@ static void collect(pid_t pid, pid_t known_as) {
 
 void session_copy_end(pid_t pid, const struct session_copy *copy) {
   if (copy->pid <= 0) return;
-  kill(copy->pid, SIGKILL);
-  while (waitpid(copy->pid, NULL, __WALL) < 0 && errno == EINTR) {}
+  end_child(copy->pid);
   if (copy->known_as > 0) collect(pid, copy->known_as);
 }
 

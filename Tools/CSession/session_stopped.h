@@ -21,6 +21,7 @@ struct session_stopped {
   size_t code_count;
   void (*meanwhile)(void *);
   void *context;
+  uint64_t meanwhile_ns; // when it was called last
   size_t count;
   struct session_thread threads[SESSION_THREADS_MOST];
 };

@@ -24,7 +24,7 @@ struct heap_block {
 };
 
 enum heap_kind { HEAP_KIND_MALLOC = 0, HEAP_KIND_OBJECT = 1, HEAP_KIND_ARRAY = 2, HEAP_KIND_DICTIONARY = 3, HEAP_KIND_SET = 4, HEAP_KIND_TASK = 5,
-                 HEAP_KIND_CONTEXT = 6, HEAP_KIND_STRING = 7, HEAP_KIND_BREADCRUMBS = 8, HEAP_KIND_DEQUE = 9 };
+                 HEAP_KIND_CONTEXT = 6, HEAP_KIND_STRING = 7, HEAP_KIND_BREADCRUMBS = 8, HEAP_KIND_DEQUE = 9, HEAP_KIND_CF = 10 };
 struct heap_type { // by the recorder's type id
   uint64_t metadata;
   uint32_t kind; // enum heap_kind; CONTEXT: of a closure, or a box
@@ -52,6 +52,7 @@ struct heap_input {
 
 // ---- What comes of it -------------------------------------------------------------------------------------------------------------
 
+// A weak reference leads to its object's side table, and keeps that; what the side table has of the object is weak, too.
 enum heap_strength { HEAP_STRONG = 0, HEAP_WEAK = 1, HEAP_UNOWNED = 2, HEAP_UNMANAGED = 3, HEAP_CONSERVATIVE = 4 };
 struct heap_edge {
   uint32_t target, offset;
@@ -59,6 +60,7 @@ struct heap_edge {
   uint32_t strength;
 };
 #define HEAP_ELEMENT 0x80000000u
+#define HEAP_CLOSURE 1 // in a label: a mangled name follows, of the function whose context the target is or of what a block is
 
 enum heap_root_kind { HEAP_ROOT_GLOBAL = 0, HEAP_ROOT_STACK = 1, HEAP_ROOT_REGISTER = 2, HEAP_ROOT_THREAD_LOCAL = 3, HEAP_ROOT_MAPPING = 4,
                       HEAP_ROOT_IN_FLIGHT = 5, HEAP_ROOT_UNKNOWN = 6 };
@@ -100,11 +102,11 @@ struct heap_symbol {
 // The variable (or the function) at that address. False: none.
 bool heap_variable(struct heap *heap, uint64_t address, struct heap_symbol *symbol);
 bool heap_function(struct heap *heap, uint64_t address, struct heap_symbol *symbol);
+// The function whose frame that place of a thread's stack lies in, as far as the words of the stack tell.
+bool heap_frame(struct heap *heap, uint32_t thread, uint64_t place, struct heap_symbol *symbol);
 // The thread-local variable of thread `thread` at that address.
 bool heap_thread_local(struct heap *heap, uint32_t thread, uint64_t address, struct heap_symbol *symbol);
 // The file that is mapped there (its path), "" none.
 const char *heap_file(const struct heap *heap, uint64_t address);
-// Words of the frozen memory. Gives how many bytes were read.
-size_t heap_read(struct heap *heap, uint64_t address, void *bytes, size_t length);
 
 #endif

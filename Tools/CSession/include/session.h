@@ -97,9 +97,9 @@ bool session_registers(const struct session_stopped *stopped, size_t index, stru
 
 struct session_copy {
   pid_t pid;      // 0: none
-  pid_t known_as; // in the program's own namespace
+  pid_t known_as; // in the program's own namespace, where the program is its parent; else 0
 };
-// Makes a child of the stopped process that runs nothing and ends with us. 0; -EPERM: a filter of system calls forbids it; or another -errno.
+// Makes a copy of the stopped process that runs nothing, is no child of it, and ends with us. 0; -EPERM: a filter of system calls forbids it; or another -errno.
 int session_copy_make(struct session_stopped *stopped, struct session_copy *copy);
 // Ends it, and lets the program `pid` (which runs) collect it.
 void session_copy_end(pid_t pid, const struct session_copy *copy);

@@ -56,7 +56,7 @@ struct HeapGraphMaking {
     if let known = labels[label] { return known }
     var text = ""
     if label & HEAP_ELEMENT == 0 {
-      if let bytes = heap_label(heap, label) { text = String(cString: bytes) }
+      if let bytes = heap_label(heap, label) { text = closureNamed(String(cString: bytes)) }
     } else {
       let element = label & ~HEAP_ELEMENT
       if element >= Self.elementsNamed { return builder.name("[…]") }
@@ -65,6 +65,17 @@ struct HeapGraphMaking {
     let id = builder.name(text)
     labels[label] = id
     return id
+  }
+
+  /// `property` and the mangled name of a closure's function behind it, as a person reads them.
+  private func closureNamed(_ label: String) -> String {
+    let parts = label.split(separator: "\u{1}", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return label }
+    var function = places.names.function(String(parts[1]))
+    for what in ["partial apply forwarder for ", "typeinfo for "] where function.hasPrefix(what) {
+      function.removeFirst(what.count)
+    }
+    return parts[0].isEmpty ? function : "\(parts[0]): \(function)"
   }
 
   private mutating func addRoots() {

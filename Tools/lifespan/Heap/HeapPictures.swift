@@ -53,9 +53,7 @@ final class HeapPictures {
   /// Whether a picture should be begun; done by the way: what takes long and needs nothing to stand still.
   func isDue(_ drain: OpaquePointer) -> Bool {
     guard current == nil else { return false }
-    if lifespan_drain_picture_wanted(drain) {
-      if !sawEnd { wishes.append(.exit) }
-    }
+    if lifespan_drain_picture_wanted(drain), !sawEnd, !wishes.contains(.exit) { wishes.append(.exit) }
     guard !wishes.isEmpty else { return false }
     stretches = code.recording(of: pid)
     return true

@@ -9,7 +9,7 @@ import LifespanTrace
 struct HeapPlaces {
   private let heap: OpaquePointer
   private let threads: [HeapThread]
-  private let names = VariableNames()
+  let names = VariableNames()
 
   init(_ heap: OpaquePointer, _ threads: [HeapThread]) {
     self.heap = heap
@@ -62,34 +62,11 @@ struct HeapPlaces {
     return ("thread-local storage of \(thread(root.thread))", 0)
   }
 
-  // MARK: Frames
-
-  /// Words below a place among which the return address of what its frame called is looked for.
-  private static let wordsBelow = 512
-
-  /// The function whose frame a place of a stack lies in: what was called from there returns into it, so the nearest return address below tells.
   private func frame(_ root: heap_root) -> String {
-    guard Int(root.thread) < threads.count else { return "" }
-    let registers = threads[Int(root.thread)].registers
-    guard root.place >= registers.sp else { return code(at: registers.pc) }
-    let from = max(registers.sp, root.place - min(root.place, UInt64(Self.wordsBelow * 8)))
-    let count = Int((root.place - from) / 8)
-    var words = [UInt64](repeating: 0, count: count)
-    let got = words.withUnsafeMutableBytes { heap_read(heap, from, $0.baseAddress, $0.count) }
-    for word in words.prefix(got / 8).reversed() where followsCall(word) {
-      let name = code(at: word - 1)
-      if !name.isEmpty { return name }
-    }
-    return from == registers.sp ? code(at: registers.pc) : ""
-  }
-
-  /// Whether a call instruction stands before that address.
-  private func followsCall(_ address: UInt64) -> Bool {
-    guard address > 0x10000, address < 1 << 47 else { return false }
-    var bytes = [UInt8](repeating: 0, count: 7)
-    guard bytes.withUnsafeMutableBytes({ heap_read(heap, address - 7, $0.baseAddress, 7) }) == 7 else { return false }
-    if bytes[2] == 0xe8 { return true }
-    return (0...5).contains { bytes[$0] == 0xff && (bytes[$0 + 1] >> 3) & 7 == 2 }
+    var symbol = heap_symbol()
+    guard Int(root.thread) < threads.count, heap_frame(heap, root.thread, root.place, &symbol), let name = symbol.name
+    else { return "" }
+    return ", frame \(names.function(String(cString: name)))"
   }
 
   private func code(at address: UInt64) -> String {

@@ -86,6 +86,7 @@ struct HeapTypes {
     }
     if name.hasSuffix("StringBreadcrumbs") { return HEAP_KIND_BREADCRUMBS }
     if name.hasSuffix(".__StringStorage") || name.hasSuffix(".__SharedStringStorage") { return HEAP_KIND_STRING }
+    if name.hasSuffix(".__NSCFType") { return HEAP_KIND_CF }
     return name.contains("DequeBuffer<") ? HEAP_KIND_DEQUE : HEAP_KIND_OBJECT
   }
 }
