@@ -2,6 +2,7 @@
 import Foundation
 import LifespanAnalysis
 import LifespanHeap
+import LifespanSymbols
 import LifespanTrace
 import XCTest
 
@@ -115,6 +116,42 @@ final class HeapReportTests: XCTestCase {
     XCTAssertEqual(try Suppressions("# a\n# b\nleak:X\nleak:Y # c\n\nleak:Z").rules.map(\.reason), ["a b", "c", ""])
     XCTAssertThrowsError(try Suppressions("leak:X\nrace:Y")) { XCTAssertTrue("\($0)".hasPrefix("line 2: ")) }
     XCTAssertThrowsError(try Suppressions("leak: "))
+  }
+
+  /// The runtime has memory for its caller in some of its functions, for itself in the others.
+  func testWhoseABlockIs() {
+    struct Names: FrameNamer {
+      let functions: [(name: String, module: String, origin: FrameOrigin)]
+      var notes: [SymbolNote] { [] }
+      func frame(at location: CodeLocation) -> Frame {
+        let (name, module, origin) = functions[Int(location.address.value)]
+        return Frame(function: name, offset: 1, module: module, origin: origin, isAllocator: name == "malloc")
+      }
+    }
+    struct One: StackSource {
+      let count: UInt64
+      func stack(_ id: StackID) -> StackTrace {
+        StackTrace(locations: (0..<count).map { CodeLocation(image: nil, address: .instruction($0)) })
+      }
+      func location(of address: ReturnAddress) -> CodeLocation { CodeLocation(image: nil, address: .instruction(0)) }
+    }
+    let malloc = ("malloc", "c", FrameOrigin.system)
+    let main = ("main", "App", FrameOrigin.program)
+    for (function, module, isToolchains) in [
+      ("swift_allocObject", "swiftCore", false), ("swift_slowAlloc", "swiftCore", false),
+      ("static UnsafeMutablePointer.allocate(capacity:)", "swiftCore", false), ("swift_getTypeName", "swiftCore", true),
+      ("CFStringCreateCopy", "Foundation", true), ("swift_getTypeName", "App", true),
+    ] {
+      let functions = [malloc, (function, module, FrameOrigin.runtime), main].map {
+        (name: $0.0, module: $0.1, origin: $0.2)
+      }
+      let names = ReportNames(stacks: One(count: 3), symbolizer: Names(functions: functions))
+      XCTAssertEqual(names.isToolchains(StackID(2)), isToolchains, function)
+    }
+    let plain = ReportNames(
+      stacks: One(count: 2),
+      symbolizer: Names(functions: [malloc, main].map { (name: $0.0, module: $0.1, origin: $0.2) }))
+    XCTAssertFalse(plain.isToolchains(StackID(2)))
   }
 
   func testHoldersInEveryFormat() throws {

@@ -62,8 +62,17 @@ extension ReportNames {
 }
 
 extension Frame {
-  /// Whether it makes objects for whoever calls it: the runtime and the standard library, wherever they are linked.
+  /// What of the runtime, which is written in C++, has memory for its caller; its other functions have it for themselves.
+  private static let runtimeServants = [
+    "swift_alloc", "_swift_alloc", "swift_slowAlloc", "swift_bufferAllocate", "swift_coroFrameAlloc", "swift_makeBox",
+    "swift_task_create",
+  ]
+
+  /// Whether it makes objects for whoever calls it: the standard library, wherever it is linked, and these of the runtime.
   fileprivate var mayServe: Bool {
+    if ["swift_", "_swift_", "swift::"].contains(where: function.hasPrefix) {
+      return Frame.runtimeServants.contains(where: function.hasPrefix)
+    }
     let libraries = ["Foundation", "swift", "dispatch"]
     return module == "swiftCore" || (origin == .runtime && !libraries.contains { module.hasPrefix($0) })
   }
