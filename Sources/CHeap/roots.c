@@ -2,6 +2,8 @@
 // the allocator keeps free, what lies below a stack's end, stacks of threads that are gone and the recorder's own memory are none.
 #include "heap.h"
 
+#include <stddef.h>
+
 #include "lifespan_map.h"
 
 #define PIECE (1u << 20)
@@ -48,7 +50,7 @@ static void take_range(struct heap *heap, uint64_t start, uint64_t end, const st
     size_t got = heap_memory_read(&heap->memory, start, words, length);
     take_words(heap, words, got / 8, start, place);
     if (got < length) {
-      heap->memory.unread += length - got;
+      // Behind the end of a mapped file, or a device's: the program itself could not read a reference there.
       start += (got + HEAP_PAGE) & ~(HEAP_PAGE - 1ull); // the next page may be there
     } else {
       start += length;
@@ -196,6 +198,13 @@ static void find_arenas(struct heap *heap, struct heap_mapping *mapping) {
   }
 }
 
+// The recorder says in its mapping which of its private memory may hold words of the program.
+static void take_own(struct heap *heap, uint64_t map) {
+  struct lifespan_own own[LIFESPAN_OWN_RANGES];
+  if (heap_memory_read(&heap->memory, map + offsetof(struct lifespan_map, own), own, sizeof own) != sizeof own) return;
+  for (unsigned i = 0; i < LIFESPAN_OWN_RANGES; i++) hole(heap, own[i].start, own[i].end);
+}
+
 static void classify(struct heap *heap) {
   uint32_t data_of = HEAP_NONE;
   const char *rings = NULL;
@@ -204,7 +213,10 @@ static void classify(struct heap *heap) {
     bool follows = i > 0 && heap->maps.list[i - 1].end == m->start;
     if (!follows || !is_plain(m)) data_of = HEAP_NONE;
     uint64_t magic = 0;
-    if (m->shared && m->readable && heap_memory_word(&heap->memory, m->start, &magic) && magic == LIFESPAN_MAP_MAGIC) rings = m->path;
+    if (m->shared && m->readable && heap_memory_word(&heap->memory, m->start, &magic) && magic == LIFESPAN_MAP_MAGIC) {
+      rings = m->path;
+      take_own(heap, m->start);
+    }
     if (m->shared && rings && !strcmp(m->path, rings)) {
       m->kind = HEAP_MAPPING_OURS;
     } else if (is_image(heap, m->file)) {

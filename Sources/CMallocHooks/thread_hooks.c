@@ -168,6 +168,7 @@ EXPORTED int prctl(int option, ...) {
 void lifespan_preload_threads_start(void) {
   void *memory = mmap(NULL, NOTES * sizeof(struct note), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
+  lifespan_recorder_owns(memory, NOTES * sizeof(struct note));
   if (!pthread_key_create(&end_key, ended)) {
     if (end_key < KEYS_WITHOUT_MEMORY) end_is_seen = true;
     else pthread_key_delete(end_key); // ends are then found by the consumer

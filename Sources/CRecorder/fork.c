@@ -64,6 +64,10 @@ void lifespan_recorder_go_on(struct lifespan_map *map) {
   memcpy(map->program, before->program, sizeof map->program);
   memcpy(map->capture_reason, before->capture_reason, sizeof map->capture_reason);
   atomic_store(&map->capture, atomic_load(&before->capture));
+  for (unsigned i = 0; i < LIFESPAN_OWN_RANGES; i++) {
+    atomic_store(&map->own[i].start, atomic_load(&before->own[i].start));
+    atomic_store(&map->own[i].end, atomic_load(&before->own[i].end));
+  }
   atomic_store(&map->runtime, atomic_load(&before->runtime));
   atomic_store(&map->runtime_stamp, atomic_load(&before->runtime_stamp));
   atomic_store(&map->next_thread, atomic_load(&before->next_thread));

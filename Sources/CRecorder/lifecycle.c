@@ -132,6 +132,16 @@ void lifespan_recorder_fill_header(struct lifespan_map *map) {
   lifespan_recorder_executable(map->program, sizeof map->program);
 }
 
+void lifespan_recorder_owns(const void *memory, size_t bytes) {
+  struct lifespan_map *map = lifespan_process.map;
+  for (unsigned i = 0; map && i < LIFESPAN_OWN_RANGES; i++) {
+    if (atomic_load(&map->own[i].start)) continue;
+    atomic_store(&map->own[i].end, (uint64_t)memory + bytes);
+    atomic_store(&map->own[i].start, (uint64_t)memory);
+    return;
+  }
+}
+
 static bool prepare_tables(void) {
   return make_switch() && lifespan_threads_start() && lifespan_types_start() && lifespan_stacks_start();
 }

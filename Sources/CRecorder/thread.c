@@ -41,6 +41,7 @@ bool lifespan_threads_start(void) {
   size_t bytes = sizeof(struct lifespan_thread) * (size_t)LIFESPAN_RING_SLOTS;
   thread_states = lifespan_raw_pages(bytes);
   if (!thread_states) return false;
+  lifespan_recorder_owns(thread_states, bytes);
   libc_knows = libc_id() == (uint32_t)lifespan_raw4(SYS_gettid, 0, 0, 0, 0);
   return true;
 }

@@ -78,6 +78,25 @@ def filtered(bench):
     expect("stood still for all of it" in text, "no note says that the program stood still")
 
 
+@behaviour("what the recorder itself has kept of a program's registers holds nothing")
+def own_memory(bench):
+    recording = looked_at(bench, "register", 0)
+    text = bench.command("dump", recording.trace).out
+    roots = re.findall(r"^  root \d+, mapping.*$", text, re.M)
+    expect(not roots, f"the program has mapped nothing, but: {roots}")
+    expect(sum(leaked(recording).values()) == 2, f"leaked: {leaked(recording)}")
+
+
+@behaviour("where blocks cannot be read no leak is told, and it is said why")
+def protected(bench):
+    recording = looked_at(bench, "protected", 0)
+    expect([state for *_, state in pictures(recording)] == ["incomplete"], f"pictures: {pictures(recording)}")
+    document = recording.ask("leaks")
+    expect(not document["leaks"], f"leaked: {document['leaks']}")
+    text = " ".join(bench.command("leaks", recording.trace).out.split())
+    expect("16384 bytes of its blocks could not be read" in text, f"does not say why: {text[-400:]}")
+
+
 @behaviour("what 200 threads hold in locals and thread-specific data is not leaked")
 def held_by_threads(bench):
     recording = looked_at(bench, "held", 1)

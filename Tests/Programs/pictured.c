@@ -3,6 +3,8 @@
 //   threads   200 threads that allocate and free all the time
 //   forks     one that forks and waits for its children, all the time
 //   held      200 threads that hold what they have allocated: in a local, in their thread-specific data, behind a pointer of their stack
+//   register  two blocks are lost; the address of the first one was in rbp when the second was allocated, and is nowhere else
+//   protected a block that nobody can read, in which the only pointer to another one stands
 //   filtered  a seccomp filter that ends the process for any way to make another one
 //
 // Whoever looks at it must not be seen: no child that it has not made, no signal, no changed file.
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,9 +85,23 @@ static void filter(void) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole)) exit(70);
 }
 
+static void protect(void) {
+  void **pages = NULL;
+  if (posix_memalign((void **)&pages, 4096, 16384)) exit(72);
+  pages[0] = malloc(77);
+  if (mprotect(pages, 16384, PROT_NONE)) exit(73);
+}
+
+void lose(void);
+__asm__(".globl lose\n.type lose, @function\nlose:\n.cfi_startproc\n"
+        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp, -16\n"
+        "mov $72, %edi\ncall malloc@plt\nmov %rax, %rbp\n"
+        "mov $40, %edi\ncall malloc@plt\nxor %eax, %eax\n"
+        "pop %rbp\nret\n.cfi_endproc\n.size lose, .-lose\n");
+
 int main(int count, char **words) {
   const char *way = count > 1 ? words[1] : "";
-  int threads = !strcmp(way, "forks") ? 1 : !strcmp(way, "filtered") ? 0 : 200;
+  int threads = !strcmp(way, "forks") ? 1 : !strcmp(way, "filtered") || !strcmp(way, "protected") || !strcmp(way, "register") ? 0 : 200;
   void *(*routine)(void *) = !strcmp(way, "forks") ? forking : !strcmp(way, "held") ? holding : busy;
   pthread_t list[200];
   pthread_key_create(&key, NULL);
@@ -96,6 +113,7 @@ int main(int count, char **words) {
     if (pthread_create(&list[i], &small, routine, NULL)) return 71;
   while (begun < threads) usleep(1000);
   if (!strcmp(way, "filtered")) filter();
+  if (!strcmp(way, "protected")) protect();
   printf("pid %d\n", (int)getpid());
   fflush(stdout);
   char line[16];
@@ -105,5 +123,6 @@ int main(int count, char **words) {
   for (int i = 0; !held && i < threads; i++) pthread_join(list[i], NULL);
   int none = waitpid(-1, NULL, __WALL | WNOHANG);
   printf("children left: %s, wrong: %d\n", none == -1 && errno == ECHILD ? "none" : "some", (int)wrong);
+  if (!strcmp(way, "register")) lose();
   return 3;
 }

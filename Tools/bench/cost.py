@@ -22,7 +22,7 @@ LIMITS = {
     "instructions of a retain or release that is filtered out": (25, 30),
     "instructions of one that is recorded, --unwind none": (80, 96),
     "instructions of one that is recorded, 12 frames": (830, 980),
-    "bytes of an event, one thread": (0.04, 0.2), # a slow machine closes more chunks: one every 25 ms
+    "bytes of an event, one thread": (0.02, 0.2), # a slow machine closes more chunks: one every 25 ms
     "allocations of the reader for a million events": (0, 400),
     "MB of the reader for four million events more": (-3, 3),
 }

@@ -2,6 +2,7 @@
 // trap, a hang or memory beyond the bound is a finding, and so is output that is no JSON or speaks to a terminal.
 // Compiled by Tools/fuzz/run; its inputs are made by trace_mutator.c.
 import LifespanAnalysis
+import LifespanHeap
 import LifespanReport
 import LifespanSymbols
 import LifespanTrace
@@ -53,6 +54,28 @@ private struct Reading {
     case 1: try showGenerations(window)
     case 2: try showObjects(window)
     default: try dump()
+    }
+    try showPictures()
+  }
+
+  /// What each picture of the heap tells.
+  private func showPictures() throws {
+    let trace = analysis.trace
+    for place in trace.heapPictures.indices.prefix(2) {
+      guard let graph = try? trace.heapGraph(place), let heap = try? Heap(graph, analysis) else { continue }
+      let subject = try subject(.whole)
+      let leaks = LeaksReport(heap, subject: subject, names: names)
+      Checks.text(leaks.render(ReportOptions()))
+      Checks.json(leaks.render(ReportOptions(format: .json)))
+      Checks.text(DotExport(leaks).text)
+      for selector in [HeapSelector.type("*"), .serial(SerialNumber(3)), .address(ObjectAddress(0x1000))] {
+        guard let holders = try? heap.holders(of: selector, allPaths: place == 0, limit: 5) else { continue }
+        let report = HoldersReport(
+          heap, holders, subject: subject, names: names, allPaths: place == 0, retainedByType: true)
+        Checks.text(report.render(ReportOptions()))
+        Checks.json(report.render(ReportOptions(format: .json)))
+        Checks.text(DotExport(holders, names: names).text)
+      }
     }
   }
 

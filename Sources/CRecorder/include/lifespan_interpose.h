@@ -112,6 +112,8 @@ struct lifespan_linked_function {
   void **original; // receives what the hook calls
   void *entry;     // NULL: the executable has none
 };
+// Private memory of the recorder's that may hold words of the program's: no root of its heap. At the start.
+void lifespan_recorder_owns(const void *memory, size_t bytes);
 // Given before lifespan_recorder_start, which detours them where the program's free() is its own and blocks are recorded.
 void lifespan_recorder_linked_allocator(const struct lifespan_linked_function *functions, unsigned count);
 

@@ -79,7 +79,11 @@ final class HeapPictureWork: @unchecked Sendable {
       }
       var unread: UInt64 = 0
       _ = heap_bytes(heap, &unread)
-      if unread > 0 { head.notes.append("\(unread) bytes could not be read") }
+      if unread > 0 {
+        // Blocks that the program has protected; what stands there may be all that holds an object.
+        head.isComplete = false
+        head.notes.insert("\(unread) bytes of its blocks could not be read", at: 0)
+      }
       head.objectsChecked = UInt64(blocks.count)
       var graph = HeapGraphMaking(heap, blocks, threads, head).graph()
       graph.head.pauseNanoseconds = pause ?? HeapPictures.now() - began

@@ -61,7 +61,8 @@ func checkManyEvents(_ session: Session) {
   }
   let after = Allocations.history(of: session)
   equal(after.dropped > 0, true, "a full ring: some are gone")
-  equal(after.events.count > pairs / 2, true, "a full ring: \(after.events.count) events are kept")
+  // The ring is everybody's: busy threads push out this object's events as well, as many as they come to.
+  if !busy { equal(after.events.count > pairs / 2, true, "a full ring: \(after.events.count) events are kept") }
   // The calls themselves may retain it, balanced.
   let more = after.dropped + after.events.count - before.dropped - before.events.count - 2 * pairs
   equal((0...16).contains(more), true, "a full ring: \(more) events more than there were")
