@@ -161,15 +161,9 @@ static void end_child(pid_t child) {
 }
 
 static bool is_child_of(pid_t child, pid_t parent) {
-  char path[64], text[512];
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
-  FILE *file = fopen(path, "re");
-  if (!file) return false;
-  size_t length = fread(text, 1, sizeof text - 1, file);
-  fclose(file);
-  text[length] = 0;
-  const char *name = strrchr(text, ')');
-  return name && strlen(name) > 4 && atoi(name + 4) == (int)parent;
+  char state = 0;
+  pid_t actual = 0;
+  return session_stat(child, &state, &actual) && actual == parent;
 }
 
 // A child of a child whose parent ends at once and is collected while everything stands still: so the program, however it waits, sees neither. (One that

@@ -48,17 +48,26 @@ bool session_wait_stop(struct session_thread *thread) {
   }
 }
 
-// Dead, and not waited for yet: that can't be traced either, and is no matter of permission.
-static bool is_dead(pid_t pid) {
+bool session_stat(pid_t pid, char *state, pid_t *parent) {
   char path[64], text[512];
   snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
   FILE *file = fopen(path, "re");
-  if (!file) return true;
+  if (!file) return false;
   size_t length = fread(text, 1, sizeof text - 1, file);
   fclose(file);
   text[length] = 0;
-  const char *name = strrchr(text, ')');
-  return !name || name[1] == 0 || name[2] == 'Z' || name[2] == 'X';
+  const char *name = strrchr(text, ')'); // a name may hold anything
+  int number = 0;
+  if (!name || sscanf(name + 1, " %c %d", state, &number) != 2) return false;
+  *parent = number;
+  return true;
+}
+
+// Dead, and not waited for yet: that can't be traced either, and is no matter of permission.
+static bool is_dead(pid_t pid) {
+  char state = 0;
+  pid_t parent = 0;
+  return !session_stat(pid, &state, &parent) || state == 'Z' || state == 'X';
 }
 
 static int seize(struct session_stopped *s, pid_t tid) {

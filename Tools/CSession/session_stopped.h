@@ -28,5 +28,7 @@ struct session_stopped {
 
 // Waits until the thread stops. False: it is gone; its end is left for whoever waits for the process.
 bool session_wait_stop(struct session_thread *thread);
+// A process's or a thread's state as the kernel letters it, and its parent. False: it is gone.
+bool session_stat(pid_t pid, char *state, pid_t *parent);
 
 #endif

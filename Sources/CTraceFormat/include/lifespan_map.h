@@ -15,11 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_OWN_RANGES 4u
 #define LIFESPAN_ABI 7u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
+#define LIFESPAN_OWN_RANGES 4u                // pieces of the recorder's private memory that are told
 #define LIFESPAN_RING_SMALL_LOG2 12u          // a thread's first buffer: 4,096 cells of 16 bytes = 64 KiB
 #define LIFESPAN_RING_LARGE_LOG2 16u          // a busy thread's buffer: 65,536 cells = 1 MiB
 #define LIFESPAN_REQUEST_OFFSET 8192ull
