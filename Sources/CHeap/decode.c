@@ -4,6 +4,8 @@
 
 #define COUNT 16u          // of an array's storage
 #define ELEMENTS 32u
+#define CLASS_SUPER 8u     // in a class
+#define DEQUE_HEAD 40u
 #define SCALE 32u          // of a dictionary's or set's: log2 of its places
 #define RAW_KEYS 48u
 #define RAW_VALUES 56u
@@ -63,15 +65,18 @@ static bool decode_table(struct heap *heap, const uint8_t *bytes, size_t size, s
   return true;
 }
 
-// A ring of places: capacity, count and first place in its head.
+// A ring of places behind capacity, count and first place. What its elements are is told by its superclass, ManagedBuffer<Header, Element>: of a class
+// below a resilient one the arguments do not stand where others have them.
 static bool decode_deque(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
-  const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0), (uint32_t)size);
-  if (!layout || !layout->strides[0] || size < 40) return false;
-  uint64_t capacity = word_of(bytes, 16), count = word_of(bytes, 24), first = word_of(bytes, 32), stride = layout->strides[0];
-  uint64_t start = (40 + layout->masks[0]) & ~(uint64_t)layout->masks[0];
+  uint64_t super;
+  if (size < DEQUE_HEAD || !heap_memory_word(&heap->memory, word_of(bytes, 0) + CLASS_SUPER, &super) || !super) return false;
+  const struct heap_layout *layout = heap_layout_of(heap, super, (uint32_t)size);
+  if (!layout || !layout->strides[1]) return false;
+  uint64_t capacity = word_of(bytes, 16), count = word_of(bytes, 24), first = word_of(bytes, 32), stride = layout->strides[1];
+  uint64_t start = (DEQUE_HEAD + layout->masks[1]) & ~(uint64_t)layout->masks[1];
   if (count > capacity || (capacity && first >= capacity) || capacity > usable / stride || start + capacity * stride > usable) return false;
-  for (uint64_t i = 0; i < count && !layout->skips[0]; i++) {
-    struct piece piece = {start, stride, HEAP_ELEMENT | (uint32_t)i};
+  for (uint64_t i = 0; i < count && !layout->skips[1]; i++) {
+    struct piece piece = {start, stride, HEAP_ELEMENT | (i < HEAP_ELEMENT ? (uint32_t)i : 0)};
     scan_element(heap, bytes, &piece, (first + i) % capacity, usable);
   }
   return true;

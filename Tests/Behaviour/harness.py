@@ -79,7 +79,8 @@ class Programs:
         source = os.path.join(PROGRAMS, name)
         if os.path.dirname(name) == "life":
             self.build_life(source, kind, flags, program)
-        elif kind == ".swift":
+        elif kind == ".swift" or os.path.isdir(source):
+            sources = [os.path.join(source, x) for x in sorted(os.listdir(source))] if os.path.isdir(source) else [source]
             support = os.path.join(PROGRAMS, "Support")
             helpers = os.path.join(folder, "Helpers.o")
             compile_all(["clang", "-c", "-O2", os.path.join(support, "Helpers.c"), "-o", helpers])
@@ -97,7 +98,7 @@ class Programs:
                     "Program",
                     "-import-objc-header",
                     os.path.join(support, "Helpers.h"),
-                    source,
+                    *sources,
                     os.path.join(support, "Truth.swift"),
                     helpers,
                     *flags,
