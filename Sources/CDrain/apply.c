@@ -51,7 +51,7 @@ void drain_emit(struct lifespan_drain *d, struct drain_event *event) {
   if (event->stamp > d->newest) d->newest = event->stamp;
   if (d->encoder) drain_put(d, d->encoder, event);
   if (d->next && !event->unpictured) drain_next_event(d, event);
-  if (d->history.room) drain_history_add(&d->history, event);
+  if (d->keeps_history) drain_history_add(&d->history, event);
 }
 
 // A birth for which the trace has no room.
@@ -109,7 +109,7 @@ void drain_end(struct lifespan_drain *d, struct drain_object *object, const stru
   if (kind == LIFESPAN_EVENT_END_NOT_SEEN) d->counts.ends_not_seen++;
   drain_emit(d, &event);
   if (apply_frees(kind)) {
-    drain_remember(d, object, record->stamp);
+    if (d->counts_references) drain_remember(d, object, record->stamp);
     if (event.unpictured) drain_next_missed(d);
     drain_living_remove(&d->living, object);
   } else {

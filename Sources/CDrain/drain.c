@@ -104,6 +104,8 @@ static void drain_write_runtime(struct lifespan_drain *d) {
 // The first round in which the program runs: its facts are in the mapping now.
 static void drain_begin(struct lifespan_drain *d) {
   d->begun = d->uncommitted = true;
+  d->counts_references |= d->map->options.refcounts != 0;
+  drain_history_look(d);
   d->clock = d->map->clock == LIFESPAN_CLOCK_TSC ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
   d->start = d->inherits ? d->inherited_start : d->map->start_stamp;
   d->start_realtime_ns = d->inherits ? d->inherited_realtime_ns : d->map->start_realtime_ns;

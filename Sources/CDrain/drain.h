@@ -42,7 +42,8 @@ struct drain_row { // totals of a type's objects that were born in one generatio
   uint64_t births, bytes, deaths, freed; // counts follow the deinit, bytes the memory
 };
 struct drain_site {
-  uint32_t type, stack, class, reserved;
+  uint32_t type, stack, class;
+  uint32_t elsewhere; // 1: no part of the heap
   uint64_t size;
 };
 struct drain_mark {
@@ -167,6 +168,8 @@ struct lifespan_drain {
   struct drain_bytes kept[LIFESPAN_CHUNK_KINDS]; // encoded rows for save
   uint64_t kept_rows[LIFESPAN_CHUNK_KINDS];
   struct drain_history history;
+  bool keeps_history; // as of this round
+  bool counts_references; // of some type
   struct drain_encoder *encoder; // NULL: no sink, or no room
   uint32_t picture_bit; // what `pictured` is of an object that the next file knows; of all while none is made
   struct drain_successor *next;       // NULL: no other file is being made
@@ -219,6 +222,13 @@ static inline struct drain_type *drain_types(const struct lifespan_drain *d) {
 static inline struct drain_row *drain_rows(const struct lifespan_drain *d) { return (struct drain_row *)d->rows.data; }
 static inline struct drain_site *drain_sites(const struct lifespan_drain *d) {
   return (struct drain_site *)d->sites.data;
+}
+// An object's memory comes and goes; with its size, site and address as they are then.
+static inline void drain_heap_born(struct lifespan_drain *d, const struct drain_object *object) {
+  if (!drain_sites(d)[object->site].elsewhere) drain_heap_came(&d->memory, object->key & LIFESPAN_VALUE_MASK, object->size);
+}
+static inline void drain_heap_freed(struct lifespan_drain *d, const struct drain_object *object) {
+  if (!drain_sites(d)[object->site].elsewhere) drain_heap_went(&d->memory, object->size);
 }
 static inline struct drain_mark *drain_marks(const struct lifespan_drain *d) {
   return (struct drain_mark *)d->marks.data;
@@ -327,7 +337,12 @@ void drain_recording(struct lifespan_drain *d, uint64_t stamp, uint64_t on);
 
 // tables.c
 struct drain_type *drain_type_at(struct lifespan_drain *d, uint32_t id); // made when new; NULL: no memory
-uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size); // UINT32_MAX: no memory
+uint32_t drain_site_made(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size);
+// The number of the (type, stack, size), made when new. UINT32_MAX: no memory.
+static inline uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size) {
+  uint32_t site = drain_index_find(&d->site_index, (uint64_t)type << 32 | stack, size);
+  return site == UINT32_MAX ? drain_site_made(d, type, stack, size) : site;
+}
 struct drain_row *drain_row_made(struct lifespan_drain *d, uint32_t type, uint32_t generation);
 // The totals of a type's objects of a generation, made when new. NULL: no memory.
 static inline struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t type, uint32_t generation) {
@@ -336,7 +351,11 @@ static inline struct drain_row *drain_row_of(struct lifespan_drain *d, uint32_t 
   return row && row->generation == generation ? row : drain_row_made(d, type, generation);
 }
 uint32_t drain_name(struct lifespan_drain *d, const void *bytes, size_t length); // offset, 0 with no room
-uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp);
+uint32_t drain_generation_at(const struct lifespan_drain *d, uint64_t stamp); // of one that a mark may have closed
+static inline uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp) {
+  uint32_t marks = d->mark_count;
+  return !marks || stamp > drain_marks(d)[marks - 1].stamp ? marks : drain_generation_at(d, stamp);
+}
 int64_t drain_place_mark(struct lifespan_drain *d, uint64_t stamp, const void *name, size_t length);
 
 // rows.c: rows of the chunks
@@ -354,6 +373,8 @@ void drain_end_rows(struct lifespan_drain *d, struct drain_encoder *e, bool clea
 void drain_begin_trace(struct lifespan_drain *d, struct drain_encoder *e);
 
 // history.c
+// Whether events are kept from now on.
+void drain_history_look(struct lifespan_drain *d);
 bool drain_history_create(struct drain_history *history, uint32_t room);
 void drain_history_destroy(struct drain_history *history);
 void drain_history_add(struct drain_history *history, const struct drain_event *event);

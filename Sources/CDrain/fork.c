@@ -180,6 +180,7 @@ void drain_fork_inherit(struct lifespan_drain *d, struct lifespan_drain *from) {
   drain_living_destroy(&d->living);
   drain_index_destroy(&d->site_index);
   drain_index_destroy(&d->class_index);
+  d->counts_references = from->counts_references;
   d->living = from->living;
   d->site_index = from->site_index;
   d->class_index = from->class_index;

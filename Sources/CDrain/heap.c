@@ -20,9 +20,6 @@ void drain_heap_destroy(struct drain_heap *heap) {
   drain_pages_free(heap->leaves, DRAIN_HEAP_LEAVES * sizeof(*heap->leaves));
 }
 
-// glibc's chunk: eight bytes of header, multiples of 16, at least 32.
-static uint64_t heap_footprint(uint64_t size) { return size <= 24 ? 32 : (size + 8 + 15) & ~15ull; }
-
 static uint64_t *heap_leaf(struct drain_heap *heap, uint64_t granule) {
   uint64_t **leaf = &heap->leaves[granule / DRAIN_HEAP_LEAF_GRANULES];
   if (!*leaf) *leaf = drain_pages(DRAIN_HEAP_LEAF_BYTES);
@@ -40,35 +37,12 @@ static void heap_touch(struct drain_heap *heap, uint64_t first, uint64_t last) {
   }
 }
 
-static void heap_lies(struct lifespan_drain *d, uint64_t address, uint64_t size) {
-  struct drain_heap *heap = &d->memory;
+void drain_heap_lies(struct drain_heap *heap, uint64_t address, uint64_t size) {
   if (!heap->leaves) return;
   uint64_t first = address >> DRAIN_HEAP_GRANULE_LOG2, last = (address + (size ? size - 1 : 0)) >> DRAIN_HEAP_GRANULE_LOG2;
-  if (first == last && first == heap->last) return;
   if (last >= DRAIN_HEAP_LEAVES * DRAIN_HEAP_LEAF_GRANULES || size > DRAIN_HEAP_LARGEST) return; // no address of a program
   heap->last = last;
   heap_touch(heap, first, last);
-}
-
-static bool heap_holds(const struct lifespan_drain *d, const struct drain_object *object) {
-  uint32_t type = drain_sites(d)[object->site].type;
-  uint32_t kind = type < d->type_count ? drain_types(d)[type].kind : 0;
-  return kind != LIFESPAN_KIND_THREAD && kind != LIFESPAN_KIND_TOKEN && kind != LIFESPAN_KIND_VM;
-}
-
-void drain_heap_born(struct lifespan_drain *d, const struct drain_object *object) {
-  if (!heap_holds(d, object)) return;
-  d->memory.count++;
-  d->memory.bytes += object->size;
-  d->memory.footprint += heap_footprint(object->size);
-  heap_lies(d, object->key & LIFESPAN_VALUE_MASK, object->size);
-}
-
-void drain_heap_freed(struct lifespan_drain *d, const struct drain_object *object) {
-  if (!heap_holds(d, object)) return;
-  d->memory.count--;
-  d->memory.bytes -= object->size;
-  d->memory.footprint -= heap_footprint(object->size);
 }
 
 #endif

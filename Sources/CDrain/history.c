@@ -17,6 +17,11 @@ void drain_history_destroy(struct drain_history *history) {
   history->events = NULL;
 }
 
+void drain_history_look(struct lifespan_drain *d) {
+  bool may_be_asked = !d->options.history_when_asked || d->options.next.begin;
+  d->keeps_history = d->history.room && (may_be_asked || atomic_load_explicit(&d->map->asks, memory_order_acquire));
+}
+
 void drain_history_add(struct drain_history *history, const struct drain_event *event) {
   history->events[history->next] = *event;
   history->next = history->next + 1 == history->room ? 0 : history->next + 1;

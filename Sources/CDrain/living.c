@@ -20,7 +20,7 @@ void drain_living_destroy(struct drain_living *living) {
   living->slots = NULL;
 }
 
-static bool living_double(struct drain_living *living) {
+bool drain_living_double(struct drain_living *living) {
   struct drain_living larger = {
       .mask = living->mask * 2 + 1, .shift = living->shift - 1, .used = living->used, .beat = living->beat};
   larger.slots = drain_pages((larger.mask + 1) * sizeof(*larger.slots));
@@ -36,28 +36,6 @@ static bool living_double(struct drain_living *living) {
   drain_living_destroy(living);
   *living = larger;
   return true;
-}
-
-struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key) {
-  if (living->used * 8 >= (living->mask + 1) * 5 && !living_double(living)) return NULL;
-  uint64_t at = drain_living_home(living, key);
-  while (living->slots[at].key) at = (at + 1) & living->mask;
-  living->used++;
-  living->slots[at] = (struct drain_object){.key = key};
-  return &living->slots[at];
-}
-
-void drain_living_remove(struct drain_living *living, struct drain_object *object) {
-  uint64_t hole = (uint64_t)(object - living->slots);
-  for (uint64_t at = (hole + 1) & living->mask; living->slots[at].key; at = (at + 1) & living->mask) {
-    // What stands at `at` may fill the hole when its home does not lie behind the hole.
-    uint64_t home = drain_living_home(living, living->slots[at].key);
-    if (((at - home) & living->mask) < ((at - hole) & living->mask)) continue;
-    living->slots[hole] = living->slots[at];
-    hole = at;
-  }
-  living->slots[hole].key = 0;
-  living->used--;
 }
 
 #endif

@@ -44,10 +44,29 @@ static inline struct drain_object *drain_living_find(const struct drain_living *
     if (!object->key) return NULL;
   }
 }
+bool drain_living_double(struct drain_living *living);
 // The key must not be there. NULL: no memory. Moves other objects: pointers from before are void.
-struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key);
+static inline struct drain_object *drain_living_insert(struct drain_living *living, uint64_t key) {
+  if (living->used * 8 >= (living->mask + 1) * 5 && !drain_living_double(living)) return NULL;
+  uint64_t at = drain_living_home(living, key);
+  while (living->slots[at].key) at = (at + 1) & living->mask;
+  living->used++;
+  living->slots[at] = (struct drain_object){.key = key};
+  return &living->slots[at];
+}
 // Moves other objects.
-void drain_living_remove(struct drain_living *living, struct drain_object *object);
+static inline void drain_living_remove(struct drain_living *living, struct drain_object *object) {
+  uint64_t hole = (uint64_t)(object - living->slots);
+  for (uint64_t at = (hole + 1) & living->mask; living->slots[at].key; at = (at + 1) & living->mask) {
+    // What stands at `at` may fill the hole when its home does not lie behind the hole.
+    uint64_t home = drain_living_home(living, living->slots[at].key);
+    if (((at - home) & living->mask) < ((at - hole) & living->mask)) continue;
+    living->slots[hole] = living->slots[at];
+    hole = at;
+  }
+  living->slots[hole].key = 0;
+  living->used--;
+}
 
 // What an object's address is told as: a region's key has the lowest bit set, as a block may begin where it does.
 static inline uint64_t drain_address(uint64_t key) {

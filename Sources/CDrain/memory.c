@@ -51,11 +51,6 @@ void drain_index_destroy(struct drain_index *index) {
   index->slots = NULL;
 }
 
-static uint64_t index_hash(uint64_t a, uint64_t b) {
-  uint64_t h = (a ^ (b * 0x9e3779b97f4a7c15ull)) * 0xd6e8feb86659fd93ull;
-  return h ^ (h >> 32);
-}
-
 static bool index_double(struct drain_index *index) {
   uint64_t mask = index->mask * 2 + 1;
   struct drain_index_slot *slots = drain_pages((mask + 1) * sizeof(*slots));
@@ -63,7 +58,7 @@ static bool index_double(struct drain_index *index) {
   for (uint64_t i = 0; i <= index->mask; i++) {
     const struct drain_index_slot *old = &index->slots[i];
     if (!old->used) continue;
-    uint64_t at = index_hash(old->a, old->b) & mask;
+    uint64_t at = drain_index_hash(old->a, old->b) & mask;
     while (slots[at].used) at = (at + 1) & mask;
     slots[at] = *old;
   }
@@ -73,22 +68,15 @@ static bool index_double(struct drain_index *index) {
   return true;
 }
 
-uint32_t drain_index_find(const struct drain_index *index, uint64_t a, uint64_t b) {
-  for (uint64_t at = index_hash(a, b) & index->mask; index->slots[at].used; at = (at + 1) & index->mask) {
-    if (index->slots[at].a == a && index->slots[at].b == b) return index->slots[at].number;
-  }
-  return UINT32_MAX;
-}
-
 uint32_t drain_index_add(struct drain_index *index, uint64_t a, uint64_t b, uint32_t limit) {
-  uint64_t at = index_hash(a, b) & index->mask;
+  uint64_t at = drain_index_hash(a, b) & index->mask;
   for (; index->slots[at].used; at = (at + 1) & index->mask) {
     if (index->slots[at].a == a && index->slots[at].b == b) return index->slots[at].number;
   }
   if (index->count >= limit) return UINT32_MAX;
   if ((uint64_t)index->count * 2 > index->mask) {
     if (!index_double(index)) return UINT32_MAX;
-    at = index_hash(a, b) & index->mask;
+    at = drain_index_hash(a, b) & index->mask;
     while (index->slots[at].used) at = (at + 1) & index->mask;
   }
   index->slots[at] = (struct drain_index_slot){a, b, index->count, 1};

@@ -36,7 +36,16 @@ struct drain_index {
 };
 bool drain_index_create(struct drain_index *index);
 void drain_index_destroy(struct drain_index *index);
-uint32_t drain_index_find(const struct drain_index *index, uint64_t a, uint64_t b); // UINT32_MAX: not in it
+static inline uint64_t drain_index_hash(uint64_t a, uint64_t b) {
+  uint64_t h = (a ^ (b * 0x9e3779b97f4a7c15ull)) * 0xd6e8feb86659fd93ull;
+  return h ^ (h >> 32);
+}
+static inline uint32_t drain_index_find(const struct drain_index *index, uint64_t a, uint64_t b) { // UINT32_MAX: not in it
+  for (uint64_t at = drain_index_hash(a, b) & index->mask; index->slots[at].used; at = (at + 1) & index->mask) {
+    if (index->slots[at].a == a && index->slots[at].b == b) return index->slots[at].number;
+  }
+  return UINT32_MAX;
+}
 // The pair's number; a new pair gets the next one while there are less than `limit`. UINT32_MAX: no memory, or the
 // limit.
 uint32_t drain_index_add(struct drain_index *index, uint64_t a, uint64_t b, uint32_t limit);

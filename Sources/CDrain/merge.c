@@ -53,6 +53,7 @@ static uint64_t merge_second(const struct drain_heap_entry *heap, uint32_t count
 // Returns the number of records of the event kinds that were consumed.
 int64_t drain_merge(struct lifespan_drain *d, uint64_t cut) {
   uint32_t count = merge_open(d, cut);
+  drain_history_look(d); // behind the heads: what was published after the linked library came is kept
   struct drain_heap_entry *heap = d->heap;
   int64_t consumed = 0;
   while (count && !d->fork) {

@@ -33,11 +33,25 @@ struct drain_sample { // the one under way, or the last one
   uint64_t cost_ns, done_ns, next_ns; // next_ns: when the next one is due
 };
 
-// heap.c: an object's memory comes and goes; with its size and address as they are then
+// heap.c
 bool drain_heap_create(struct drain_heap *heap);
 void drain_heap_destroy(struct drain_heap *heap);
-void drain_heap_born(struct lifespan_drain *d, const struct drain_object *object);
-void drain_heap_freed(struct lifespan_drain *d, const struct drain_object *object);
+void drain_heap_lies(struct drain_heap *heap, uint64_t address, uint64_t size); // a block of the heap lies there
+
+// glibc's chunk: eight bytes of header, multiples of 16, at least 32.
+static inline uint64_t drain_heap_footprint(uint64_t size) { return size <= 24 ? 32 : (size + 8 + 15) & ~15ull; }
+static inline void drain_heap_came(struct drain_heap *heap, uint64_t address, uint64_t size) {
+  heap->count++;
+  heap->bytes += size;
+  heap->footprint += drain_heap_footprint(size);
+  uint64_t first = address >> DRAIN_HEAP_GRANULE_LOG2, last = (address + (size ? size - 1 : 0)) >> DRAIN_HEAP_GRANULE_LOG2;
+  if (first != heap->last || last != heap->last) drain_heap_lies(heap, address, size);
+}
+static inline void drain_heap_went(struct drain_heap *heap, uint64_t size) {
+  heap->count--;
+  heap->bytes -= size;
+  heap->footprint -= drain_heap_footprint(size);
+}
 
 // sample.c
 void drain_sample(struct lifespan_drain *d); // once a round: begins one when it is due, goes on with it

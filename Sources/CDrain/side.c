@@ -50,6 +50,7 @@ static bool side_type(struct lifespan_drain *d, const struct lifespan_cell *cell
     type->name_length = type->name || !length ? length : 0;
   }
   type->flags = flags;
+  if (flags & LIFESPAN_TYPE_COUNTED) d->counts_references = true;
   struct drain_encoder *encoders[] = {d->encoder, drain_next_rows(d)};
   for (int i = 0; i < 2; i++) {
     if (!encoders[i] || (encoders[i]->lazy && !drain_is_told(encoders[i], LIFESPAN_CHUNK_TYPES, (uint32_t)id))) continue;

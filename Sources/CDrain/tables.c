@@ -26,9 +26,13 @@ uint32_t drain_name(struct lifespan_drain *d, const void *bytes, size_t length) 
   return (uint32_t)at;
 }
 
-// The number of the (type, stack, size), made when new. UINT32_MAX: no memory.
-uint32_t drain_site_of(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size) {
-  struct drain_site fresh = {.type = type, .stack = stack, .size = size};
+static bool lies_elsewhere(const struct lifespan_drain *d, uint32_t type) {
+  uint32_t kind = type < d->type_count ? drain_types(d)[type].kind : 0;
+  return kind == LIFESPAN_KIND_THREAD || kind == LIFESPAN_KIND_TOKEN || kind == LIFESPAN_KIND_VM;
+}
+
+uint32_t drain_site_made(struct lifespan_drain *d, uint32_t type, uint32_t stack, uint64_t size) {
+  struct drain_site fresh = {.type = type, .stack = stack, .elsewhere = lies_elsewhere(d, type), .size = size};
   if (!drain_reserve(&d->sites, sizeof(fresh))) return UINT32_MAX; // before a number is given away
   uint32_t known = d->site_index.count;
   uint32_t site = drain_index_add(&d->site_index, (uint64_t)type << 32 | stack, size, DRAIN_SITE_LIMIT);
@@ -62,10 +66,9 @@ struct drain_row *drain_row_made(struct lifespan_drain *d, uint32_t type_id, uin
 }
 
 // An object belongs to the generation that the first mark not earlier than its birth closed.
-uint32_t drain_generation_of(const struct lifespan_drain *d, uint64_t stamp) {
+uint32_t drain_generation_at(const struct lifespan_drain *d, uint64_t stamp) {
   const struct drain_mark *marks = drain_marks(d);
   uint32_t low = 0, high = d->mark_count;
-  if (!high || stamp > marks[high - 1].stamp) return high;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     if (stamp > marks[middle].stamp) {

@@ -115,13 +115,14 @@ static inline void fill_growth(void *block, size_t before, size_t size) {
 // ---- Births ---------------------------------------------------------------------------------------------------------------
 
 // A call of the next definition, then a birth of its result.
-#define ALLOCATE(size, call) ALLOCATE_FOR(LIFESPAN_CALLER, size, call)
-#define ALLOCATE_FOR(caller, size, call)                         \
+#define ALLOCATE(size, call) ALLOCATE_BELOW(__builtin_frame_address(0), size, call)
+#define ALLOCATE_BELOW(hook, size, call)                         \
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR); \
   void *block = call;                                            \
   lifespan_quiet_end(was);                                       \
   fill(block, size);                                             \
-  lifespan_record_block(block, size, caller);                    \
+  if (__builtin_expect(block && lifespan_quiet_is_objects(was, (uintptr_t)(hook) + 16), 1)) lifespan_quiet = LIFESPAN_QUIET_NO; \
+  else lifespan_record_block_below(block, size, hook);           \
   return block;
 
 static void *malloc_hook(size_t size) {
@@ -164,7 +165,7 @@ static void free_hook(void *address) {
     ((void (*)(void *))lifespan_executable_free())(address);
     return;
   }
-  lifespan_record_free(address);
+  if (lifespan_free_matters(address)) lifespan_record_free(address);
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_ALLOCATOR);
   NEXT(free)(address);
   lifespan_quiet_end(was);
@@ -172,10 +173,10 @@ static void free_hook(void *address) {
 
 // ---- Moves ----------------------------------------------------------------------------------------------------------------
 
-static inline __attribute__((always_inline)) void *move(void *address, size_t size, struct lifespan_frame caller) {
+static inline __attribute__((always_inline)) void *move(void *address, size_t size, const void *hook) {
   if (!address || !size) { // a new block, or one that is given back (glibc), or one for another
     if (address) lifespan_record_free(address);
-    ALLOCATE_FOR(caller, size, NEXT(realloc)(address, size))
+    ALLOCATE_BELOW(hook, size, NEXT(realloc)(address, size))
   }
   uint32_t recorded = lifespan_record_moving(address);
   size_t before = fills ? usable_size(address, 0) : 0;
@@ -183,11 +184,11 @@ static inline __attribute__((always_inline)) void *move(void *address, size_t si
   void *moved = NEXT(realloc)(address, size);
   lifespan_quiet_end(was);
   if (before) fill_growth(moved, before, size);
-  lifespan_record_moved(recorded, address, moved, size, caller);
+  lifespan_record_moved(recorded, address, moved, size, lifespan_frame_above(hook));
   return moved;
 }
 
-static void *realloc_hook(void *address, size_t size) { return move(address, size, LIFESPAN_CALLER); }
+static void *realloc_hook(void *address, size_t size) { return move(address, size, __builtin_frame_address(0)); }
 
 static void *reallocarray_hook(void *address, size_t count, size_t size) {
   size_t bytes;
@@ -195,7 +196,7 @@ static void *reallocarray_hook(void *address, size_t count, size_t size) {
     errno = ENOMEM;
     return NULL;
   }
-  return move(address, bytes, LIFESPAN_CALLER);
+  return move(address, bytes, __builtin_frame_address(0));
 }
 
 EXPORTED void *malloc(size_t size) __attribute__((alias("malloc_hook")));

@@ -85,4 +85,7 @@ __attribute__((constructor)) static void preload_start(void) {
 __attribute__((destructor)) static void preload_end(void) { lifespan_recorder_leaving(); }
 
 // The linked library finds the recorder of this process by this name.
-__attribute__((visibility("default"))) const struct lifespan_door_table *lifespan_preload_door(void) { return lifespan_recorder_own_door(); }
+__attribute__((visibility("default"))) const struct lifespan_door_table *lifespan_preload_door(void) {
+  lifespan_recorder_is_asked();
+  return lifespan_recorder_own_door();
+}

@@ -68,6 +68,7 @@ bool lifespan_hooks_start(bool one_thread) {
   unsigned count = 0;
   bool refcounts = lifespan_process.refcounts || lifespan_tracks_anything();
   lifespan_process.keeps_dead = refcounts && lifespan_process.blocks;
+  if (lifespan_process.keeps_dead) lifespan_quiet_reach = 0; // every block's place is looked at
   bool linked = lifespan_process.map->door == LIFESPAN_DOOR_LINKED;
   for (unsigned i = 0; i < COUNT; i++) {
     if (!wanted(&hooks[i], refcounts, linked || lifespan_process.free_elsewhere)) continue;

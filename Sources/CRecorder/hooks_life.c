@@ -5,7 +5,7 @@
 
 #define _GNU_SOURCE
 #include "hook_table.h"
-#include "record.h"
+#include "record_life.h"
 
 #define ORIGINAL(name) void *lifespan_original_##name
 #define FRAME_POINTER __attribute__((noinline))
@@ -24,16 +24,23 @@ typedef void (*deallocate)(void *object, size_t size, size_t alignment_mask);
     uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OBJECT);                                              \
     void *object = ((allocate)lifespan_original_##name)(metadata, size, alignment_mask);                     \
     lifespan_quiet_end(was);                                                                                 \
-    if (lifespan_on()) lifespan_record_birth(object, metadata, size, LIFESPAN_CALLER);                       \
+    if (lifespan_on()) lifespan_birth(object, metadata, size);                                               \
     return object;                                                                                           \
   }
 ALLOCATE_HOOK(allocObject)
 ALLOCATE_HOOK(bufferAllocate)
 
+// Most deaths are plain: the second function does the rest, in the first one's place on the stack.
 #define DEALLOCATE_HOOK(name)                                                                                \
   ORIGINAL(name);                                                                                            \
+  static FRAME_POINTER void rest_of_##name(void *object, size_t size, size_t alignment_mask) {               \
+    lifespan_record_death(object, LIFESPAN_CALLER);                                                          \
+    __attribute__((musttail)) return ((deallocate)lifespan_original_##name)(object, size, alignment_mask);   \
+  }                                                                                                          \
   FRAME_POINTER void lifespan_hook_##name(void *object, size_t size, size_t alignment_mask) {                \
-    if (lifespan_on()) lifespan_record_death(object, LIFESPAN_CALLER);                                       \
+    if (lifespan_on() && UNLIKELY(!lifespan_death(object))) {                                                \
+      __attribute__((musttail)) return rest_of_##name(object, size, alignment_mask);                         \
+    }                                                                                                        \
     __attribute__((musttail)) return ((deallocate)lifespan_original_##name)(object, size, alignment_mask);   \
   }
 DEALLOCATE_HOOK(deallocObject)

@@ -13,7 +13,7 @@
 typedef void *(*one)(void *object);
 typedef void *(*many)(void *object, uint32_t amount);
 
-// Most retains and releases of a program are of nothing that is recorded: these make no frame, and pay for one look-up (spots.h). What is recorded and
+// Most retains and releases of a program are of nothing that is recorded: these make no frame, and pay for one look-up (lifespan_spots.h). What is recorded and
 // needs neither a stack nor a task is written without a frame, too, and everything else by the third function. A task that is being made has no spot yet.
 #define ONE_HOOK(name, event)                                                                                                      \
   ORIGINAL(name);                                                                                                                  \

@@ -18,7 +18,7 @@ struct table {
 
 static struct table *tables[2];
 static _Atomic uint64_t sequence; // table shown = sequence % 2
-static _Atomic uint32_t shown_epoch;
+_Atomic uint32_t lifespan_images_shown;
 
 _Atomic uint64_t images_cache[IMAGES_CACHE];
 // Four words for each value of an address's low bits; touched as it fills.
@@ -28,8 +28,6 @@ _Atomic uint64_t images_cache[IMAGES_CACHE];
 static _Atomic uint64_t *known;
 _Atomic uint32_t images_generation;
 bool images_have_rows;
-
-uint32_t lifespan_images_epoch(void) { return atomic_load_explicit(&shown_epoch, memory_order_acquire); }
 
 bool images_table_start(void) {
   if (tables[0]) return true;
@@ -61,7 +59,7 @@ void images_table_publish(uint32_t count, uint32_t epoch, bool unloaded) {
     for (unsigned i = 0; i < IMAGES_CACHE; i++) atomic_store_explicit(&images_cache[i], 0, memory_order_relaxed);
     madvise(known, KNOWN_BYTES, MADV_DONTNEED); // reads as zero from now on
   }
-  atomic_store_explicit(&shown_epoch, epoch, memory_order_release);
+  atomic_store_explicit(&lifespan_images_shown, epoch, memory_order_release);
 }
 
 static const struct images_entry *search(const struct table *table, uintptr_t address) {

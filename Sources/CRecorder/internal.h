@@ -42,6 +42,7 @@ struct lifespan_process {
   void *on_full_context;
   uint32_t tsc;          // clock is the time stamp counter
   uint32_t unwind, depth, scope, refcounts, death_stacks, check_every;
+  uint32_t plain_deaths; // deaths carry no stacks and are stamped by the time stamp counter
   uint32_t bare_counts;  // retains and releases of all types are recorded, without stacks and by the time stamp counter
   uint32_t blocks;       // every block of malloc is recorded, not Swift objects alone
   uint32_t vm;           // regions that the program maps
@@ -118,6 +119,18 @@ static inline __attribute__((always_inline)) struct lifespan_thread *lifespan_en
   __asm__ volatile("" ::: "memory");
   return local->thread;
 }
+static inline struct lifespan_known_type *lifespan_known_type(struct lifespan_thread *thread, const void *metadata) {
+  return &thread->known_types[((uintptr_t)metadata >> 4 ^ (uintptr_t)metadata >> 10) % LIFESPAN_KNOWN_TYPES];
+}
+// The same, where it was seen that no hook is open on the thread and that it has a state.
+static inline __attribute__((always_inline)) void lifespan_enter_plain(struct lifespan_local *local, const void *frame) {
+  local->inside = (uintptr_t)frame & ~(uintptr_t)LIFESPAN_FLAGS;
+  __asm__ volatile("" ::: "memory");
+}
+static inline __attribute__((always_inline)) void lifespan_leave_plain(struct lifespan_local *local) { // nothing was named meanwhile
+  __asm__ volatile("" ::: "memory");
+  local->inside = 0;
+}
 void lifespan_leave_slow(struct lifespan_thread *thread);
 static inline void lifespan_leave(struct lifespan_thread *thread) {
   __asm__ volatile("" ::: "memory");
@@ -146,24 +159,30 @@ bool lifespan_hold_signals(uint64_t *mask_before);
 
 // ---- Clock ------------------------------------------------------------------------------------------------------
 uint64_t lifespan_monotonic_ns(void);
+#if defined(__x86_64__)
+static inline uint64_t lifespan_tsc(void) {
+  unsigned low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
+  return (uint64_t)high << 32 | low;
+}
+// Waits for what was issued before it, at twice the price, where another thread may get the address.
+static inline uint64_t lifespan_tsc_ordered(void) {
+  if (&__libc_single_threaded && __libc_single_threaded) return lifespan_tsc();
+  unsigned low, high, aux;
+  __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
+  return (uint64_t)high << 32 | low;
+}
+#endif
 static inline uint64_t lifespan_stamp(void) { // between a birth and a death by the language's own rules
 #if defined(__x86_64__)
-  if (LIKELY(lifespan_process.tsc)) {
-    unsigned low, high;
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
-    return (uint64_t)high << 32 | low;
-  }
+  if (LIKELY(lifespan_process.tsc)) return lifespan_tsc();
 #endif
   return lifespan_monotonic_ns();
 }
-// Births and deaths: waits for what was issued before it, at twice the price, where another thread may get the address.
+// Births and deaths.
 static inline uint64_t lifespan_stamp_ordered(void) {
 #if defined(__x86_64__)
-  if (LIKELY(lifespan_process.tsc) && !(&__libc_single_threaded && __libc_single_threaded)) {
-    unsigned low, high, aux;
-    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
-    return (uint64_t)high << 32 | low;
-  }
+  if (LIKELY(lifespan_process.tsc)) return lifespan_tsc_ordered();
 #endif
   return lifespan_stamp();
 }

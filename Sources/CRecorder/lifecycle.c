@@ -105,6 +105,8 @@ static bool make_switch(void) {
   return true;
 }
 
+static bool asked; // lifespan_recorder_is_asked, perhaps before there was a mapping
+
 static void take_options(struct lifespan_map *map) {
   struct lifespan_process *process = &lifespan_process;
   process->map = map;
@@ -117,12 +119,14 @@ static void take_options(struct lifespan_map *map) {
   process->refcounts = map->options.refcounts;
   process->death_stacks = map->options.death_stacks;
   process->check_every = map->options.check_every;
+  process->plain_deaths = process->tsc && !process->death_stacks;
 }
 
 void lifespan_recorder_fill_header(struct lifespan_map *map) {
   map->pid = (uint32_t)getpid();
   map->parent_pid = (uint32_t)getppid();
   map->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
+  atomic_store(&map->asks, asked);
   struct timespec now;
   map->clock = lifespan_recorder_tsc_usable() ? LIFESPAN_CLOCK_TSC : LIFESPAN_CLOCK_MONOTONIC;
   map->start_stamp = lifespan_recorder_now(map);
@@ -281,6 +285,11 @@ const struct lifespan_door_table *lifespan_recorder_door(void) {
   return found;
 }
 const struct lifespan_door_table *lifespan_recorder_own_door(void) { return &own_door; }
+
+void lifespan_recorder_is_asked(void) {
+  asked = true;
+  if (lifespan_process.map) atomic_store(&lifespan_process.map->asks, 1);
+}
 
 __attribute__((visibility("default"))) void lifespan_mark_generation(const char *name) {
   const struct lifespan_door_table *door = lifespan_recorder_door();

@@ -4,6 +4,7 @@
 #if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
+#include "record_life.h"
 #include "record_refcount.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 #include "raw.h"
 #include "runtime_layout.h"
-#include "spots.h"
+#include "lifespan_spots.h"
 
 struct lifespan_self_test lifespan_self_test_counts;
 
@@ -21,22 +22,8 @@ static inline bool testing(uint32_t *counter) {
   return true;
 }
 
-// False: lost, and so will its end be.
-static bool write_birth(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, uint32_t stack) {
-  lifespan_task_note(thread);
-  if (!lifespan_ring_reserve(thread, 2, LIFESPAN_LOSS_BIRTH)) return false;
-  lifespan_ring_put(thread, 0, lifespan_stamp_ordered(), lifespan_head_word(LIFESPAN_R_BIRTH, 2, (uint64_t)object));
-  lifespan_ring_put(thread, 1, (uint64_t)type << 32 | stack, size & LIFESPAN_VALUE_MASK);
-  lifespan_ring_publish(thread, 2);
-  return true;
-}
-
 void lifespan_born_at(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, uint32_t stack) {
-  uint8_t *place = lifespan_spot_at(object);
-  bool announced = spot != LIFESPAN_SPOT_LIVING || lifespan_spot_in(place) != LIFESPAN_SPOT_BLOCK;
-  if (UNLIKELY(!announced)) lifespan_block_is_object(thread, object, type, size, stack); // its block was taken for one of malloc
-  else if (UNLIKELY(!write_birth(thread, object, type, size, stack))) return;
-  lifespan_spot_put(place, object, (enum lifespan_spot)spot);
+  lifespan_write_born(thread, object, type, size, (enum lifespan_spot)spot, stack);
 }
 
 void lifespan_born(struct lifespan_thread *thread, const void *object, uint32_t type, uint64_t size, unsigned spot, struct lifespan_frame caller) {
@@ -62,6 +49,10 @@ void lifespan_record_birth(const void *object, const void *metadata, uint64_t si
   struct lifespan_type type = lifespan_type_at_birth(thread, metadata, caller.pc);
   if (type.id) lifespan_born(thread, object, type.id, size, LIFESPAN_SPOT_LIVING, caller);
   lifespan_leave(thread);
+}
+
+void lifespan_record_birth_below(const void *object, const void *metadata, uint64_t size, const void *hook) {
+  lifespan_record_birth(object, metadata, size, lifespan_frame_above(hook));
 }
 
 // Whether the memory outlives the deinit: an unowned reference besides the object's own.
@@ -211,7 +202,7 @@ uint64_t lifespan_recorder_token_born(const char *name, size_t length, uint64_t 
   uint64_t token = 0;
   if (type) {
     token = LIFESPAN_TOKEN_ADDRESS | (atomic_fetch_add_explicit(&next_token, 1, memory_order_relaxed) & (LIFESPAN_TOKEN_ADDRESS - 1));
-    write_birth(thread, (const void *)token, type, size, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
+    lifespan_write_birth(thread, (const void *)token, type, size, lifespan_stack(thread, caller.pc, caller.sp, caller.fp));
   }
   lifespan_leave(thread);
   return token;

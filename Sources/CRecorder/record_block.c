@@ -9,7 +9,7 @@
 #include "block_types.h"
 #include "late.h"
 #include "runtime_layout.h"
-#include "spots.h"
+#include "lifespan_spots.h"
 
 __thread volatile uintptr_t lifespan_quiet INITIAL_EXEC;
 
@@ -22,6 +22,7 @@ static struct early {
 } early[EARLY_ROOM];
 static _Atomic uint32_t early_count; // places taken, also beyond the room
 static _Atomic bool early_closed;
+bool lifespan_record_frees_all = true; // until it is
 
 static void early_born(const void *block, size_t size) {
   if (!block || lifespan_local.inside || lifespan_quiet) return;
@@ -51,10 +52,15 @@ static void early_moved(const void *from, const void *to, size_t size) {
 
 static inline bool early_open(void) { return UNLIKELY(!atomic_load_explicit(&early_closed, memory_order_relaxed)); }
 
-void lifespan_record_no_early_blocks(void) { atomic_store(&early_closed, true); }
+static void close_early(void) {
+  atomic_store(&early_closed, true);
+  lifespan_record_frees_all = false;
+}
+
+void lifespan_record_no_early_blocks(void) { close_early(); }
 
 void lifespan_record_early_blocks(void) {
-  atomic_store(&early_closed, true);
+  close_early();
   struct lifespan_thread *thread = lifespan_process.blocks ? lifespan_enter() : NULL;
   if (!thread) return;
   uint32_t count = atomic_load(&early_count);
@@ -89,10 +95,14 @@ static void count_nested(void) {
 #define SIGNAL_FRAME_LEAST 1024u
 static uintptr_t runtimes_depth; // at the self-test: more, where a library stands between the runtime and us
 
+uintptr_t lifespan_quiet_reach;
+
 static uintptr_t depth_below(uintptr_t quiet, uintptr_t sp) { return (quiet & ~(uintptr_t)LIFESPAN_FLAGS) - sp; } // of another stack: any number
 
 static void note_depth(uintptr_t quiet, uintptr_t sp) {
-  if ((quiet & LIFESPAN_FLAGS) == LIFESPAN_QUIET_OBJECT) runtimes_depth = depth_below(quiet, sp);
+  if ((quiet & LIFESPAN_FLAGS) != LIFESPAN_QUIET_OBJECT) return;
+  runtimes_depth = depth_below(quiet, sp);
+  lifespan_quiet_reach = runtimes_depth < SIGNAL_FRAME_LEAST && !lifespan_process.keeps_dead ? SIGNAL_FRAME_LEAST : 0;
 }
 
 static bool is_handlers(uintptr_t quiet, uintptr_t sp) {
@@ -127,6 +137,8 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
   }
   block_born(block, size, caller);
 }
+
+void lifespan_record_block_below(const void *block, size_t size, const void *hook) { lifespan_record_block(block, size, lifespan_frame_above(hook)); }
 
 void lifespan_record_block_unless_known(const void *block, size_t size, struct lifespan_frame caller) {
   bool known = lifespan_on() ? (lifespan_spot(block) & ~LIFESPAN_SPOT_DEAD) != LIFESPAN_SPOT_NONE : early_find(block) != NULL;

@@ -5,7 +5,7 @@
 
 #include "record.h"
 #include "runtime_layout.h"
-#include "spots.h"
+#include "lifespan_spots.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -54,18 +54,14 @@ static inline __attribute__((always_inline)) bool lifespan_record_bare(unsigned 
   object = (const void *)((uintptr_t)object & 0x00fffffffffffff8ull);
   uint64_t bits = swift_refcount_word(object);
   if (UNLIKELY(bits & (SWIFT_REFCOUNT_SLOW | SWIFT_REFCOUNT_DEINITING) || (uint32_t)bits == SWIFT_REFCOUNT_IMMORTAL)) return false;
-  local->inside = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)LIFESPAN_FLAGS;
-  __asm__ volatile("" ::: "memory");
+  lifespan_enter_plain(local, __builtin_frame_address(0));
   bool has_room = thread->head + 2 <= thread->limit; // looked at with the guard held: a handler may have written
   if (LIKELY(has_room)) {
-    unsigned low, high;
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
-    lifespan_ring_put(thread, 0, (uint64_t)high << 32 | low, lifespan_head_word(kind, 2, (uint64_t)object));
+    lifespan_ring_put(thread, 0, lifespan_tsc(), lifespan_head_word(kind, 2, (uint64_t)object));
     lifespan_ring_put(thread, 1, 1ull << 32 | LIFESPAN_STACK_NONE, (uint64_t)LIFESPAN_REF_STRONG << 56 | (swift_refcount_extra(bits) + 1));
     lifespan_ring_publish(thread, 2);
   }
-  __asm__ volatile("" ::: "memory");
-  local->inside = 0;
+  lifespan_leave_plain(local);
   return has_room;
 #else
   (void)kind, (void)object;

@@ -1,9 +1,9 @@
-// The leaves of spots.h.
+// The leaves of lifespan_spots.h.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
 #define _GNU_SOURCE
-#include "spots.h"
+#include "lifespan_spots.h"
 
 #include "raw.h"
 #include "sandbox.h"

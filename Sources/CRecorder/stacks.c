@@ -132,12 +132,10 @@ static bool intern_frames(struct lifespan_thread *thread, struct lifespan_walk *
   return true;
 }
 
-uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
-  if (lifespan_process.unwind == LIFESPAN_UNWIND_NONE) return LIFESPAN_STACK_NONE;
-  struct lifespan_walk *walk = &thread->walk;
-  unsigned count = lifespan_walk_stack(walk, pc, sp, fp, lifespan_process.unwind, lifespan_process.depth);
+// The walk's new frames as nodes; and what is done with every n-th stack.
+static __attribute__((noinline)) uint32_t number_of(struct lifespan_thread *thread, struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
+  uint32_t count = walk->count, oldest = atomic_load_explicit(&lifespan_process.unload_epoch, memory_order_relaxed), hash = 0;
   if (UNLIKELY(!count)) return LIFESPAN_STACK_NONE;
-  uint32_t oldest = atomic_load_explicit(&lifespan_process.unload_epoch, memory_order_relaxed), hash = 0;
   if (walk->kept < count) {
     struct lifespan_known_stack *known = known_place(thread, walk, &hash);
     if (UNLIKELY(known->hash != hash || !take_known(walk, known->id, oldest))) {
@@ -149,6 +147,14 @@ uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t 
     thread->checks = lifespan_process.check_every;
     check(thread, pc, sp, fp);
   }
+  return walk->nodes[count - 1];
+}
+
+uint32_t lifespan_stack(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
+  if (lifespan_process.unwind == LIFESPAN_UNWIND_NONE) return LIFESPAN_STACK_NONE;
+  struct lifespan_walk *walk = &thread->walk;
+  unsigned count = lifespan_walk_stack(walk, pc, sp, fp, lifespan_process.unwind, lifespan_process.depth);
+  if (walk->kept != count || !count || lifespan_process.check_every) return number_of(thread, walk, pc, sp, fp);
   return walk->nodes[count - 1];
 }
 

@@ -117,7 +117,7 @@ static inline uint64_t find(uint64_t key) {
 
 // A place stays a key's own for ever; what stands there may change.
 static inline uint64_t find_known(struct lifespan_thread *thread, const void *metadata) {
-  struct lifespan_known_type *known = &thread->known_types[((uintptr_t)metadata >> 4 ^ (uintptr_t)metadata >> 10) % LIFESPAN_KNOWN_TYPES];
+  struct lifespan_known_type *known = lifespan_known_type(thread, metadata);
   if (UNLIKELY(known->metadata != metadata)) {
     _Atomic uint64_t *place = find_place((uint64_t)metadata);
     if (!place) return 0;

@@ -2,6 +2,7 @@
 #ifndef LIFESPAN_UNWIND_H
 #define LIFESPAN_UNWIND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,10 +27,11 @@ struct lifespan_walk {
   uint32_t kept;         // of these, how many (from the root) are verified unchanged since the walk before
   uint32_t end;          // enum lifespan_stack_end: why it stopped
   uint32_t epoch;        // load-map epoch of the last walk; a change drops everything kept
+  uint64_t manner;       // the unwinder's own: mode and depth of the last walk, where they are of the usual kind
   uint64_t pcs[LIFESPAN_WALK_FRAMES];   // return addresses, root first
   uint32_t nodes[LIFESPAN_WALK_FRAMES]; // the caller's: stack node of each frame, valid for the first `kept`
   uint64_t hashes[LIFESPAN_WALK_FRAMES]; // the caller's, likewise: of the frames from the root to each
-  uint64_t opaque[LIFESPAN_WALK_FRAMES * 4]; // the unwinder's own: slots, values, liveness
+  _Alignas(64) uint64_t opaque[LIFESPAN_WALK_FRAMES * 8]; // the unwinder's own: slots, values, liveness
 };
 
 // Called for each image that is loaded (op 1) or gone (op 0), with the new epoch. Runs where the caller of
@@ -49,7 +51,8 @@ void lifespan_images_refresh(void);
 void lifespan_images_forked(void);
 
 // Current epoch. Any thread, in hooks.
-uint32_t lifespan_images_epoch(void);
+extern _Atomic uint32_t lifespan_images_shown;
+static inline uint32_t lifespan_images_epoch(void) { return atomic_load_explicit(&lifespan_images_shown, memory_order_acquire); }
 
 // Walks the stack of the calling thread. `pc` is the return address of the hooked call, `sp` and `fp` the registers in that caller. Mode: enum
 // lifespan_unwind_mode. In hooks: no allocation, no lock, no system call, at most 1 KB of stack (libunwind mode: more). Returns walk->count.

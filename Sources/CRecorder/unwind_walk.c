@@ -1,7 +1,7 @@
 // The walk: frames from the hooked call outwards until a frame is met that the walk before has seen in the same state,
 // from where on everything read then is still the same. Called by the recorder's hooks.
 //
-// A walk's own words are four for each frame, root first (struct frame). New frames are put at the far end, innermost
+// A walk's own words are eight for each frame, root first (struct frame). New frames are put at the far end, innermost
 // last, and moved down behind the kept ones.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
@@ -11,64 +11,67 @@
 #include "unwind.h"
 #include "unwind_step.h"
 
-#define ROOM (LIFESPAN_WALK_FRAMES - 1) // the last frame's words hold the mode
+#define ROOM (LIFESPAN_WALK_FRAMES - 1)
 // In a slot. While a walk is made: the step outwards read rbp, replaced it. Afterwards: rbp matters from this frame
 // outwards; the frame is not like most (its own address was read from the stack, or is not known); rbp was read from a word that
 // no frame further out tells of.
 enum { LIVE = 1, USES = 2, RESTORES = 4, RARE = 2, SAVED = 4, FLAGS = 7 };
 
 struct frame {
+  _Alignas(64) uint64_t fp; // rbp, as it lies in the stack
+  uint64_t pc;              // the return address
+  uint64_t matters[2]; // of the two words that lie before each other in the stack: all ones where it is one to be looked at
+  uint64_t check;    // where they lie, or others that no frame has: it is not like most
   uint64_t slot;     // address of the return address, with the flags
-  uint64_t fp;       // rbp, as it lies in the stack
-  uint64_t fp_slot;  // where it was read, 0: in the register, or it does not matter
+  uint64_t fp_slot;  // where rbp was read, 0: in the register, or it does not matter
   uint64_t cfa_slot; // where the frame's address was read, 0: computed
 };
-_Static_assert(sizeof(struct frame) == 4 * sizeof(uint64_t), "a frame's share of the walk's words");
+_Static_assert(sizeof(struct frame) == 8 * sizeof(uint64_t), "a frame's share of the walk's words");
+
+typedef uint64_t pair __attribute__((vector_size(16)));
+typedef pair pair_in_stack __attribute__((aligned(8)));
+static const pair no_frame; // a return address of 0
 
 static inline struct frame *frames_of(struct lifespan_walk *w) { return (struct frame *)w->opaque; }
-static inline uint64_t *mode_of(struct lifespan_walk *w) { return &w->opaque[4 * ROOM]; }
 
 // What is looked at to find the frame unchanged, now that it is known whether rbp matters. `outer`: the next frame outwards, or NULL.
 static inline void settle(struct frame *f, const struct frame *outer, uint64_t slot, bool live) {
   if (!live) f->fp_slot = 0;
   bool told = outer && outer->slot & LIVE && outer->fp_slot == f->fp_slot;
-  f->slot = slot | (live ? LIVE : 0) | (f->cfa_slot || !slot ? RARE : 0) | (f->fp_slot && !told ? SAVED : 0);
+  bool saved = f->fp_slot && !told, rare = f->cfa_slot || !slot || (saved && f->fp_slot != slot - 8);
+  f->slot = slot | (live ? LIVE : 0) | (rare ? RARE : 0) | (saved ? SAVED : 0);
+  f->check = rare ? (uintptr_t)&no_frame : slot - 8;
+  f->matters[0] = saved ? UINT64_MAX : 0;
+  f->matters[1] = UINT64_MAX;
 }
 
 ROWS_INLINE bool fp_unchanged(const struct frame *f, uintptr_t sp) {
   return !(f->slot & SAVED) || (f->fp_slot >= sp && unwind_word(f->fp_slot) == f->fp);
 }
 
-#define AT_ONCE 4u
-// Whether so many frames are like most, lie above `sp` and are unchanged. Slots fall from frame to frame, so the last one is the lowest.
-ROWS_INLINE bool all_unchanged(const struct frame *f, const uint64_t *pcs, uintptr_t sp) {
-  uint64_t any = 0, changed = 0;
-  for (unsigned i = 0; i < AT_ONCE; i++) any |= f[i].slot;
-  if (any & RARE || f[AT_ONCE - 1].slot < sp) return false;
-  for (unsigned i = 0; i < AT_ONCE; i++) changed |= unwind_word(f[i].slot & ~(uint64_t)FLAGS) ^ pcs[i];
-  if (changed) return false;
-  if (any & SAVED) {
-    for (unsigned i = 0; i < AT_ONCE; i++)
-      if (!fp_unchanged(&f[i], sp)) return false;
-  }
-  return true;
+// Whether so many frames are like most and unchanged. They lie above `sp`.
+ROWS_INLINE bool all_unchanged(const struct frame *f, unsigned count) {
+  pair changed = no_frame;
+  for (unsigned i = 0; i < count; i++) changed |= (*(const pair_in_stack *)f[i].check ^ *(const pair *)&f[i].fp) & *(const pair *)f[i].matters;
+  return !(changed[0] | changed[1]);
 }
 
-ROWS_INLINE bool unchanged(const struct frame *f, uint64_t pc, uintptr_t sp, uintptr_t hi) {
+ROWS_INLINE bool unchanged(const struct frame *f, uintptr_t sp, uintptr_t hi) {
   uintptr_t at = f->slot & ~(uint64_t)FLAGS;
-  if (at < sp || at >= hi || unwind_word(at) != pc || !fp_unchanged(f, sp)) return false;
+  if (at < sp || at >= hi || unwind_word(at) != f->pc || !fp_unchanged(f, sp)) return false;
   return !f->cfa_slot || (f->cfa_slot >= sp && unwind_word(f->cfa_slot) == at + 8);
 }
 
 // How many frames from the root have every word unchanged that the walk beyond them read. Reads only above `sp`.
-// A function of its own, as the walk around it leaves it no registers.
-static __attribute__((noinline)) uint32_t verified(struct lifespan_walk *w, uintptr_t sp) {
+ROWS_INLINE uint32_t verified(struct lifespan_walk *w, uintptr_t sp) {
   const struct frame *f = frames_of(w), *end = f + w->count;
-  const uint64_t *pc = w->pcs;
+  while (end > f && end[-1].slot < sp + 8) end--; // slots fall from frame to frame
   while (f < end) {
-    while (f + AT_ONCE <= end && all_unchanged(f, pc, sp)) f += AT_ONCE, pc += AT_ONCE;
-    if (f == end || !unchanged(f, *pc, sp, w->hi)) break;
-    f++, pc++;
+    while (f + 8 <= end && all_unchanged(f, 8)) f += 8;
+    if (f + 4 <= end && all_unchanged(f, 4)) f += 4;
+    while (f < end && all_unchanged(f, 1)) f++;
+    if (f == end || !unchanged(f, sp, w->hi)) break;
+    f++;
   }
   return (uint32_t)(f - frames_of(w));
 }
@@ -151,7 +154,7 @@ static __attribute__((noinline)) uint32_t add_async(struct lifespan_walk *w, uin
   for (unsigned i = 0; i < count; i++) {
     position--;
     w->pcs[position] = callers[i];
-    frames_of(w)[position] = (struct frame){0}; // not on the stack: never taken as unchanged
+    frames_of(w)[position] = (struct frame){.pc = callers[i]}; // not on the stack: never taken as unchanged
   }
   *end = whole ? LIFESPAN_END_ASYNC : LIFESPAN_END_CUT;
   return position;
@@ -168,7 +171,7 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool
   while (end == UNWIND_GO_ON) {
     while (match >= 0 && (frames_of(w)[match].slot & ~(uint64_t)FLAGS) < s->sp - 8) match--;
     if (match >= 0 && matches(w, (uint32_t)match, s)) {
-      if (join(w, position, (uint32_t)match, (struct frame){0, s->fp, s->fp_slot, s->cfa_slot}, depth)) return;
+      if (join(w, position, (uint32_t)match, (struct frame){.fp = s->fp, .pc = s->pc, .fp_slot = s->fp_slot, .cfa_slot = s->cfa_slot}, depth)) return;
       match = -1;
     }
     position--;
@@ -178,6 +181,7 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool
     struct frame *f = &frames_of(w)[position];
     uint64_t slot = s->exact ? 0 : s->sp - 8;
     f->fp = s->fp;
+    f->pc = s->pc;
     f->fp_slot = s->fp_slot;
     f->cfa_slot = s->cfa_slot;
     uintptr_t fp = unwind_clean(s->fp);
@@ -205,7 +209,7 @@ static unsigned put_plain(struct lifespan_walk *w, const uint64_t *innermost_fir
     kept += same;
     w->pcs[i] = pc;
   }
-  memset(frames_of(w), 0, count * sizeof(struct frame)); // the addresses may have stood there
+  for (uint32_t i = 0; i < count; i++) frames_of(w)[i] = (struct frame){.check = (uintptr_t)&no_frame, .matters = {0, UINT64_MAX}}; // the addresses may have stood there
   w->count = count;
   w->kept = kept;
   w->end = end;
@@ -220,29 +224,58 @@ static __attribute__((noinline)) unsigned walk_by_reference(struct lifespan_walk
   return put_plain(w, pcs, count, end);
 }
 
-unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode,
-                             unsigned depth) {
+// The same call at the same place as before, below unchanged frames: all of a loop's.
+ROWS_INLINE bool is_the_same(struct lifespan_walk *w, uintptr_t pc, uintptr_t sp, uintptr_t fp, uint32_t depth, uint32_t unchanged) {
+  if (!w->count || unchanged + 1 < w->count) return false;
+  struct frame *innermost = &frames_of(w)[w->count - 1];
+  if ((innermost->slot & ~(uint64_t)FLAGS) != sp - 8 || innermost->pc != pc) return false;
+  if (innermost->slot & LIVE && unwind_clean(innermost->fp) != unwind_clean(fp)) return false;
+  if (innermost->fp_slot | innermost->cfa_slot || w->count > depth) return false;
+  if (w->end == LIFESPAN_END_CUT && w->count != depth) return false;
+  innermost->fp = fp;
+  w->kept = w->count;
+  return true;
+}
+
+static __attribute__((noinline)) unsigned walk_anew(struct lifespan_walk *w, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+                                                    bool by_rows, uint32_t depth, uint32_t unchanged) {
+  walk_frames(w, (struct unwind_state){.pc = pc, .sp = sp, .fp = fp, .floor = sp, .hi = w->hi}, by_rows, depth, unchanged);
+  return w->count;
+}
+
+#define MANNER(mode, depth) ((uint64_t)((mode) + 1) << 32 | (depth))
+
+// Whatever is not as it was the last time.
+static __attribute__((noinline)) unsigned walk_with_care(struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+                                                         unsigned mode, unsigned depth) {
   uint32_t epoch = lifespan_images_epoch();
-  if (walk->epoch != epoch || *mode_of(walk) != mode) walk->count = 0;
+  if (walk->epoch != epoch || walk->manner >> 32 != MANNER(mode, 0) >> 32) walk->count = 0;
   walk->epoch = epoch;
-  *mode_of(walk) = mode;
+  walk->manner = MANNER(mode, 0);
   if (mode == LIFESPAN_UNWIND_NONE || !depth) return put_plain(walk, NULL, 0, LIFESPAN_END_CUT);
-  if (depth > ROOM) depth = ROOM;
   if (!walk->hi || sp < walk->lo || sp >= walk->hi || sp % 8) {
     uint64_t only = pc;
     return put_plain(walk, &only, 1, LIFESPAN_END_FOREIGN);
   }
+  if (depth > ROOM) depth = ROOM;
   if (mode == LIFESPAN_UNWIND_LIBUNWIND) return walk_by_reference(walk, pc, sp, fp, depth);
-  struct unwind_state state = {.pc = pc, .sp = sp, .fp = fp, .floor = sp, .hi = walk->hi};
+  walk->manner = MANNER(mode, depth);
+  return walk_anew(walk, pc, sp, fp, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, verified(walk, sp));
+}
+
+unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode,
+                             unsigned depth) {
+  bool usual = walk->manner == MANNER(mode, depth) && walk->epoch == lifespan_images_epoch() && sp >= walk->lo && sp < walk->hi && !(sp % 8);
+  if (!usual) return walk_with_care(walk, pc, sp, fp, mode, depth);
   uint32_t unchanged = verified(walk, sp);
-  walk_frames(walk, state, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, unchanged);
-  return walk->count;
+  if (is_the_same(walk, pc, sp, fp, depth, unchanged)) return walk->count;
+  return walk_anew(walk, pc, sp, fp, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, unchanged);
 }
 
 bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs, unsigned count) {
   uint32_t root = 0;
   bool partly = walk->end == LIFESPAN_END_CUT || walk->end == LIFESPAN_END_ASYNC;
-  while (walk->end != LIFESPAN_END_FOREIGN && root < walk->count && !(walk->opaque[4 * root] & ~(uint64_t)FLAGS) && partly) root++;
+  while (walk->end != LIFESPAN_END_FOREIGN && root < walk->count && !(((const struct frame *)walk->opaque)[root].slot & ~(uint64_t)FLAGS) && partly) root++;
   uint32_t own = walk->count - root;
   if (partly ? own > count : own != count) return false;
   for (uint32_t i = 0; i < own; i++)

@@ -10,7 +10,7 @@
 #include "fake_map.h"
 #include "record.h"
 #include "runtime_layout.h"
-#include "spots.h"
+#include "lifespan_spots.h"
 
 static struct lifespan_switch test_switch = {1};
 static struct lifespan_thread *thread;

@@ -31,7 +31,8 @@ struct lifespan_map *fake_map(uint64_t data_bytes, uint32_t when_full) {
 }
 
 struct lifespan_thread *fake_thread(uint32_t slot) {
-  struct lifespan_thread *thread = calloc(1, sizeof *thread);
+  struct lifespan_thread *thread = aligned_alloc(_Alignof(struct lifespan_thread), sizeof *thread);
+  memset(thread, 0, sizeof *thread);
   thread->ring = (struct lifespan_ring *)((char *)lifespan_process.map + LIFESPAN_RINGS_OFFSET) + slot;
   thread->number = slot + 1;
   atomic_store(&thread->ring->state, LIFESPAN_RING_CLAIMED);

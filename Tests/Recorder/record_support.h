@@ -12,7 +12,7 @@
 #include "fake_map.h"
 #include "record.h"
 #include "runtime_layout.h"
-#include "spots.h"
+#include "lifespan_spots.h"
 
 struct object {
   const void *metadata;

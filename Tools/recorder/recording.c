@@ -105,6 +105,7 @@ static struct lifespan_drain *make_drain(struct recording *self, const struct re
     .map = self->map, .file = self->mapping, .sink = to_file, .sink_context = self,
     .compressor = compressor_works ? compressor_run : NULL, .compressor_context = self->compressor,
     .ticks_per_unit = options->exact_time ? 1 : COARSE,
+    .history_when_asked = 1,
     .history_events = HISTORY_EVENTS, // asked for by Allocations.history in a program that links the library
     // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
     .process_tid_check = shares_pids,

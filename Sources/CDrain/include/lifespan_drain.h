@@ -40,6 +40,7 @@ struct lifespan_drain_options {
   uint32_t ticks_per_unit;        // of the time column: 1024 coarse, 1 exact
   uint64_t ticks_per_second;      // 0: measured against CLOCK_MONOTONIC by the drain
   uint32_t history_events;        // newest events kept for history and save; 0 none
+  uint32_t history_when_asked;    // 1: only once the program's linked library could ask for it (map->asks), or another file needs it
   struct lifespan_drain *inherits; // of lifespan_drain_take_fork, taken over whatever happens; NULL: none
   struct lifespan_next next;      // begin NULL: the trace is never made anew, and the four below mean nothing
   uint64_t max_size;              // bytes that the trace never exceeds: the oldest events go; 0 none

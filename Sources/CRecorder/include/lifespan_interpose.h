@@ -7,15 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lifespan_spots.h"
+
 #pragma GCC visibility push(hidden)
 
 // The caller's registers, taken in the hook itself.
 struct lifespan_frame {
   uintptr_t pc, sp, fp;
 };
-#define LIFESPAN_CALLER                                                                                         \
-  ((struct lifespan_frame){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
-                           *(uintptr_t *)__builtin_frame_address(0)})
+#define LIFESPAN_CALLER lifespan_frame_above(__builtin_frame_address(0))
+static inline __attribute__((always_inline)) struct lifespan_frame lifespan_frame_above(const void *hook) { // its frame pointer
+  const uintptr_t *words = hook;
+  return (struct lifespan_frame){words[1], (uintptr_t)(words + 2), words[0]};
+}
 
 // ---- Inside the allocator -------------------------------------------------------------------------------------------------
 // One allocation, one birth: whoever calls an original that may come back to the allocator's entries says so in this word.
@@ -40,12 +44,26 @@ static inline void lifespan_quiet_end(uintptr_t was) {
   lifespan_quiet = was;
 }
 
+// The object's block, as it comes from the allocator with nothing else to be told of it: the hook that made it announce itself records the birth. The call
+// came from so near below that hook that no signal handler's frame lies between (lifespan_quiet_reach; 0: it is always to be looked at).
+extern uintptr_t lifespan_quiet_reach;
+static inline __attribute__((always_inline)) bool lifespan_quiet_is_objects(uintptr_t quiet, uintptr_t sp) {
+  return (quiet & 15) == LIFESPAN_QUIET_OBJECT && quiet - sp < lifespan_quiet_reach;
+}
+
 // ---- Blocks (record_block.c) ----------------------------------------------------------------------------------------------
 // A block was obtained (NULL: the call failed, nothing). After the call.
 void lifespan_record_block(const void *block, size_t size, struct lifespan_frame caller);
+void lifespan_record_block_below(const void *block, size_t size, const void *hook); // the same, with the frame pointer of the hook
 
 // The same, where an inner function of the allocator's may have told of it already.
 void lifespan_record_block_unless_known(const void *block, size_t size, struct lifespan_frame caller);
+
+// Before free(): whether the next has anything to do.
+extern bool lifespan_record_frees_all;
+static inline __attribute__((always_inline)) bool lifespan_free_matters(const void *address) {
+  return lifespan_record_frees_all || lifespan_spot(address) != LIFESPAN_SPOT_NONE;
+}
 
 // free() of any block, before it: an event where the block's birth was one and no hook above announced its end.
 void lifespan_record_free(const void *address);

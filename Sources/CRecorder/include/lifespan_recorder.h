@@ -93,6 +93,8 @@ struct lifespan_door_table {
 // The preload library's table where it is loaded, else our own. Not in hooks (dlsym).
 const struct lifespan_door_table *lifespan_recorder_door(void);
 const struct lifespan_door_table *lifespan_recorder_own_door(void);
+// The linked library has found our door. Any time, also before the start.
+void lifespan_recorder_is_asked(void);
 
 #ifdef __cplusplus
 }

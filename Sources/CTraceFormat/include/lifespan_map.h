@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFESPAN_ABI 7u                       // of this file: recorder and reader must agree exactly
+#define LIFESPAN_ABI 8u                       // of this file: recorder and reader must agree exactly
 #define LIFESPAN_MAP_MAGIC 0x3150414d4c53464cull  // "LFSLMAP1"
 #define LIFESPAN_MAP_VIRTUAL (8ull << 30)     // address space reserved for the mapping; the file is grown below it
 #define LIFESPAN_RING_SLOTS 2048u             // threads at once
@@ -274,6 +274,7 @@ struct lifespan_map {
   // options.leaks: a program that enters exit adds 1, wakes the consumer and waits until `done` is the same
   _Atomic uint32_t picture_wanted;
   _Atomic uint32_t picture_done;
+  _Atomic uint32_t asks;            // 1: the linked library is in the program, which may ask for histories
   // the recorder's private memory in the program that may hold words of the program's own: saved registers, arguments. No root of its heap
   struct lifespan_own {
     _Atomic uint64_t start, end; // 0: none

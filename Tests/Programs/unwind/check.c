@@ -101,7 +101,7 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   }
   if (cut && walk->count > 2) {
     memmove(walk->pcs, walk->pcs + 2, (walk->count - 2) * 8);
-    memmove(walk->opaque, walk->opaque + 8, (walk->count - 2) * 32);
+    memmove(walk->opaque, walk->opaque + 16, (walk->count - 2) * 64);
     walk->count -= 2;
   }
   bool signalled = false;

@@ -87,6 +87,7 @@ final class Recording {
     wanted.ticks_per_unit = options.exactTime ? 1 : 1024
     // Asked for by Allocations.history in a program that links the library.
     wanted.history_events = 65_536
+    wanted.history_when_asked = 1
     // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
     wanted.process_tid_check = session_shares_pids(process.pid) ? 1 : 0
     wanted.sample_pid = UInt32(process.pid)
