@@ -115,9 +115,9 @@ void lifespan_record_block(const void *block, size_t size, struct lifespan_frame
     return;
   }
   if (UNLIKELY(lifespan_process.keeps_dead) && block && lifespan_spot(block) == LIFESPAN_SPOT_DEAD) lifespan_spot_set(block, LIFESPAN_SPOT_NONE);
-  if (!block || !lifespan_process.blocks) return;
   uintptr_t quiet = lifespan_quiet;
   if (UNLIKELY(lifespan_local.inside & LIFESPAN_TESTING)) return note_depth(quiet, caller.sp);
+  if (!block || !lifespan_process.blocks) return;
   if (UNLIKELY(atomic_load_explicit(&lifespan_late_state, memory_order_acquire)) && !lifespan_local.inside) lifespan_late_block(caller.pc);
   if (UNLIKELY(quiet && caller.sp > quiet && lifespan_left_behind(quiet, caller.sp))) quiet = lifespan_quiet = LIFESPAN_QUIET_NO;
   switch ((enum lifespan_quiet)(quiet & LIFESPAN_FLAGS)) {

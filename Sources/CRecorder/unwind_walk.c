@@ -88,8 +88,15 @@ static void set_live(struct lifespan_walk *w, uint32_t from, uint32_t to, bool l
 
 static void move(struct lifespan_walk *w, uint32_t to, uint32_t from, uint32_t count) {
   if (to == from || !count) return;
-  memmove(w->pcs + to, w->pcs + from, count * sizeof *w->pcs);
-  memmove(frames_of(w) + to, frames_of(w) + from, count * sizeof(struct frame));
+  if (count > 8) {
+    memmove(w->pcs + to, w->pcs + from, count * sizeof *w->pcs);
+    memmove(frames_of(w) + to, frames_of(w) + from, count * sizeof(struct frame));
+    return;
+  }
+  for (uint32_t i = 0; i < count; i++) { // downwards: no frame is written over before it is moved
+    w->pcs[to + i] = w->pcs[from + i];
+    frames_of(w)[to + i] = frames_of(w)[from + i];
+  }
 }
 
 // No frame of the walk before was met: the new frames at [position, ROOM) become the whole stack. Where the same return
@@ -112,8 +119,12 @@ static bool join(struct lifespan_walk *w, uint32_t position, uint32_t match, str
   if (drop > match) return false;
   struct frame *met = &frames_of(w)[match];
   bool live = met->slot & LIVE;
-  settle(&at_match, match ? met - 1 : NULL, met->slot & ~(uint64_t)FLAGS, live);
-  *met = at_match;
+  if (met->fp_slot != (live ? at_match.fp_slot : 0) || met->cfa_slot != at_match.cfa_slot) {
+    settle(&at_match, match ? met - 1 : NULL, met->slot & ~(uint64_t)FLAGS, live);
+    *met = at_match;
+  } else {
+    met->fp = at_match.fp; // what tells of it stands where it stood
+  }
   struct frame *outermost = &frames_of(w)[drop];
   if (drop) settle(outermost, NULL, outermost->slot & ~(uint64_t)FLAGS, outermost->slot & LIVE); // what was further out tells nothing any more
   move(w, 0, drop, match + 1 - drop);
