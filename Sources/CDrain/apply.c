@@ -244,6 +244,7 @@ void drain_refcount(struct lifespan_drain *d, const struct drain_record *record,
 }
 
 static void apply_refcount(struct lifespan_drain *d, const struct drain_record *record) {
+  d->counts_references = true;
   struct drain_object *object = drain_living_find(&d->living, record->value);
   if (!object || record->stamp < object->stamp) return drain_orphan(d, record);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_RETAIN);
@@ -259,7 +260,7 @@ static void apply_deinit_start(struct lifespan_drain *d, const struct drain_reco
   drain_emit(d, &event);
 }
 
-void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record) {
+static inline void dispatch(struct lifespan_drain *d, const struct drain_record *record) {
   switch (record->kind) {
   case LIFESPAN_R_BIRTH: return apply_birth(d, record);
   case LIFESPAN_R_DEATH:
@@ -283,13 +284,15 @@ void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record)
   }
 }
 
+void drain_dispatch(struct lifespan_drain *d, const struct drain_record *record) { dispatch(d, record); }
+
 void drain_apply(struct lifespan_drain *d, const struct drain_record *record) {
   if (d->options.next.begin) drain_space_look(d);
   if (d->waiting_count) {
     drain_waiting_expire(d, record->stamp);
     if (drain_waiting_takes(d, record)) return;
   }
-  drain_dispatch(d, record);
+  dispatch(d, record);
 }
 
 #endif

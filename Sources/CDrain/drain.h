@@ -169,7 +169,7 @@ struct lifespan_drain {
   uint64_t kept_rows[LIFESPAN_CHUNK_KINDS];
   struct drain_history history;
   bool keeps_history; // as of this round
-  bool counts_references; // of some type
+  bool counts_references; // of some type: who died lately is remembered
   struct drain_encoder *encoder; // NULL: no sink, or no room
   uint32_t picture_bit; // what `pictured` is of an object that the next file knows; of all while none is made
   struct drain_successor *next;       // NULL: no other file is being made

@@ -55,6 +55,7 @@ static void repair_attach_dead(struct lifespan_drain *d, const struct drain_reco
 // A reference to an object whose deinit has ended: it belongs to what lived at the address last, as far as that is still known.
 void drain_misuse(struct lifespan_drain *d, const struct drain_record *record) {
   d->counts.misuses++;
+  d->counts_references = true;
   const struct drain_recent *dead = drain_recall(d, record->value);
   struct drain_event event = {.stamp = record->stamp, .address = record->value, .task = record->task, .thread = record->thread};
   struct drain_object *object = drain_living_find(&d->living, record->value);

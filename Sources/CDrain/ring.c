@@ -6,6 +6,7 @@
 #include "drain.h"
 
 #define RING_AHEAD 48u // cells
+#define RING_SOON 12u
 #define FUTURE_SECONDS 1u // a stamp further ahead than this is damage, not another core's clock
 
 static inline uint64_t ring_load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
@@ -184,6 +185,14 @@ static inline bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t
   return ring_event_valid(record);
 }
 
+// What is needed next lies in other processors' caches, or in none: the ring's cells, and the object that an event soon to come is about. What lies beyond
+// the head may be anything: it is not believed.
+static inline void ring_look_ahead(const struct lifespan_drain *d, const struct drain_ring *r) {
+  __builtin_prefetch(&r->cells[(r->position + RING_AHEAD) & r->mask]);
+  uint64_t b = ring_load(&r->cells[(r->position + RING_SOON) & r->mask].b);
+  if (lifespan_cell_kind(b) <= LIFESPAN_R_FREE) __builtin_prefetch(&d->living.slots[drain_living_home(&d->living, lifespan_cell_value(b))]);
+}
+
 static bool ring_from_the_future(const struct lifespan_drain *d, uint64_t stamp) {
   if (d->resumes) return false; // perhaps another boot's clock
   uint64_t now = drain_now(d->clock);
@@ -197,7 +206,7 @@ enum drain_next drain_ring_next(struct lifespan_drain *d, uint32_t slot, uint64_
   while (r->position != r->head) {
     if (r->position == r->segment_end) ring_switch(d, r);
     const struct lifespan_cell *cell = &r->cells[r->position & r->mask];
-    __builtin_prefetch(&r->cells[(r->position + RING_AHEAD) & r->mask]); // it lies in another processor's cache
+    ring_look_ahead(d, r);
     uint64_t a = ring_load(&cell->a), b = ring_load(&cell->b);
     unsigned kind = lifespan_cell_kind(b), cells = lifespan_cell_count(b);
     bool whole = ring_kind_fits(kind, cells) && cells <= r->segment_end - r->position;
