@@ -20,7 +20,13 @@ struct heap_names {
 static const struct {
   const char *name, *field;
   uint32_t offset;
-} cf_fields[] = {{"CFRunLoop", "modes", 120}, {"CFRunLoopMode", "timers", 104}, {"CFRunLoopTimer", "context", 144}};
+} cf_fields[] = {
+    {"CFRunLoop", "commonModes", 96},  {"CFRunLoop", "commonModeItems", 104}, {"CFRunLoop", "currentMode", 112}, {"CFRunLoop", "modes", 120},
+    {"CFRunLoop", "firstBlock", 128},  {"CFRunLoop", "lastBlock", 136},       {"CFRunLoopMode", "name", 64},     {"CFRunLoopMode", "sources0", 80},
+    {"CFRunLoopMode", "sources1", 88}, {"CFRunLoopMode", "observers", 96},    {"CFRunLoopMode", "timers", 104},  {"CFRunLoopTimer", "runLoop", 72},
+    {"CFRunLoopTimer", "modes", 80},   {"CFRunLoopTimer", "context", 144},    {"CFSet", "values", 48},           {"CFBag", "values", 48},
+    {"CFDictionary", "values", 48},    {"CFDictionary", "keys", 56},          {"CFArray", "storage", 48},
+};
 
 void heap_names_begin(struct heap *heap) { heap->own_names = calloc(1, sizeof *heap->own_names); }
 

@@ -55,6 +55,7 @@ uint32_t heap_label_of(struct heap *heap, const char *text) {
   return (uint32_t)heap->label_count++;
 }
 
+size_t heap_label_limit(const struct heap *heap) { return heap->label_count; }
 const char *heap_label(const struct heap *heap, uint32_t label) { return label && label < heap->label_count ? heap->labels[label] : ""; }
 
 // ---- Edges and roots --------------------------------------------------------------------------------------------------------------
@@ -140,6 +141,11 @@ static uint64_t usable_size(uint64_t size, uint64_t header) {
   return usable >= size && usable - size <= (mapped ? 2 * HEAP_PAGE : 64) ? usable : size;
 }
 
+static void note_side_table(struct heap *heap, uint32_t table) {
+  heap->flags[table] |= HEAP_FLAG_SIDE_TABLE;
+  heap->names[table] = heap_label_of(heap, "side table");
+}
+
 // Bits 63 and 62 of the count word: the rest is a side table's address. That block's own first word is the object, and keeps nothing alive.
 static void look_at_counts(struct heap *heap, uint64_t word) {
   if (word >> 62 != 3 || (uint32_t)word == UINT32_MAX) return;
@@ -147,8 +153,7 @@ static void look_at_counts(struct heap *heap, uint64_t word) {
   uint64_t owner = 0;
   if (table == HEAP_NONE || heap->blocks[table].address != word << 3) return;
   if (!heap_memory_word(&heap->memory, word << 3, &owner) || owner != heap->blocks[heap->node].address) return;
-  heap->flags[table] |= HEAP_FLAG_SIDE_TABLE;
-  heap->names[table] = heap_label_of(heap, "side table");
+  note_side_table(heap, table);
   heap_add_edge(heap, table, 8, heap->names[table], HEAP_STRONG);
 }
 
@@ -160,6 +165,8 @@ static void field_word(struct heap *heap, uint64_t word, uint64_t before, uint64
   uint32_t target = word < HEAP_PAGE ? HEAP_NONE : heap_index_find(&heap->index, heap->blocks, word);
   if (target == HEAP_NONE || (target == heap->node && field->strength == HEAP_CONSERVATIVE)) return;
   uint32_t label = closure_label(heap, before, field->label);
+  // A weak reference is one to a side table, though its object may be gone, and may not tell.
+  if (field->strength == HEAP_WEAK && heap->blocks[target].address == word && heap_type_of(heap, target)->kind == HEAP_KIND_MALLOC) note_side_table(heap, target);
   heap_add_edge(heap, target, at, label, field->strength);
 }
 

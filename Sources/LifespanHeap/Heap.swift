@@ -12,16 +12,20 @@ public struct HeapNaming {
   public var isToolchains: (StackID) -> Bool
   /// Whether a type is one of the toolchain's.
   public var isToolchainType: (TypeIdentity) -> Bool
+  /// Why objects of a type are lost by the toolchain itself, whatever the program does; nil where that is not known of them.
+  public var toolchainsReason: (TypeIdentity) -> String?
 
   /// Memberwise; without names everything is the program's own.
   public init(
     functions: @escaping (StackID) -> [String] = { _ in [] },
     isToolchains: @escaping (StackID) -> Bool = { _ in false },
-    isToolchainType: @escaping (TypeIdentity) -> Bool = { _ in false }
+    isToolchainType: @escaping (TypeIdentity) -> Bool = { _ in false },
+    toolchainsReason: @escaping (TypeIdentity) -> String? = { _ in nil }
   ) {
     self.functions = functions
     self.isToolchains = isToolchains
     self.isToolchainType = isToolchainType
+    self.toolchainsReason = toolchainsReason
   }
 }
 

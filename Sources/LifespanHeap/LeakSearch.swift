@@ -143,7 +143,9 @@ struct LeakSearch {
       fingerprint: Fingerprint.of(head.signature), kind: head.kind, head: heap.type(head.anchor),
       stack: StackID(heap.stacks[head.anchor]), instances: 0, headCount: 0, headBytes: 0, belowCount: 0, belowBytes: 0,
       cycle: head.cycle.prefix(64).map { heap.step(Int(heap.holding.sources[$0]), by: $0) },
-      cycleLength: head.cycle.count, rows: [], isToolchains: true, examples: [], signature: head.signature)
+      cycleLength: head.cycle.count, rows: [], isToolchains: true,
+      reason: head.kind == .root ? naming.toolchainsReason(heap.type(head.anchor)) : nil,
+      examples: [], signature: head.signature)
   }
 
   /// Which nodes were counted, and those that are to be looked at.
@@ -159,7 +161,7 @@ struct LeakSearch {
   ) {
     group.instances += 1
     if group.examples.count < 8 { group.examples.append(heap.step(head.anchor)) }
-    if !naming.isToolchains(StackID(heap.stacks[head.anchor])) { group.isToolchains = false }
+    if group.reason == nil, !naming.isToolchains(StackID(heap.stacks[head.anchor])) { group.isToolchains = false }
     counting.queue.removeAll(keepingCapacity: true)
     for node in head.members where !counting.isCounted[node] {
       counting.isCounted[node] = true
@@ -188,7 +190,10 @@ struct LeakSearch {
     let row = heap.rows[node]
     if tally[row] == nil {
       let type = heap.types[Int(row)]
-      if group.isToolchains, type.kind != .malloc, !naming.isToolchainType(type) { group.isToolchains = false }
+      // What the toolchain loses by itself takes the program's closures with it: they are no leak of their own.
+      let isContext = type.kind == .closure || type.kind == .box
+      let isNothing = type.kind == .malloc || (isContext && group.reason != nil)
+      if group.isToolchains, !isNothing, !naming.isToolchainType(type) { group.isToolchains = false }
       tally[row] = HeapRow(type: type, count: 0, bytes: 0)
     }
     tally[row]?.count += 1

@@ -50,6 +50,8 @@ public struct LeakGroup: Sendable, Hashable {
   public var rows: [HeapRow]
   /// Made by a library of the toolchain for itself, and nothing of the program's in it.
   public var isToolchains: Bool
+  /// Why the toolchain loses such heads whatever the program does; nil where that is not known of them.
+  public var reason: String?
   /// Where some of the heads lie.
   public var examples: [HeapStep]
   /// What identifies it, in words: the text behind the fingerprint.

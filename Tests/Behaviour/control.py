@@ -2,7 +2,7 @@
 
 import json, os, signal
 
-from harness import behaviour, expect
+from harness import ROOT, behaviour, expect
 from recording import Recording
 from session import Session
 
@@ -81,3 +81,23 @@ def running(bench):
         session.send("\n")
 
     told(bench, "make First 8 drop 2 say one wait drop 1", talk).tells()
+
+
+def asked(bench, way, status):
+    """`mark` of a recording whose command is no recorder, but answers like one that is starved or hangs."""
+    sources = [os.path.join(ROOT, x) for x in ("Tools/CSession/session_socket.c",)]
+    folders = [f"-I{os.path.join(ROOT, x)}" for x in ("Tools/CSession/include", "Sources/CTraceFormat/include", "Sources/CDrain/include")]
+    program = bench.program("fake_session.c", *sources, *folders)
+    with Session(bench, [program, bench.path("lifespan"), way]) as session:
+        pid = session.until(r"^ready (\d+)$").group(1)
+        result = bench.command("mark", pid, "late", status=status)
+        return result, session.finish().out
+
+
+@behaviour("mark waits for a command that is at work, however long, and gives up one that sleeps")
+def patient(bench):
+    bench.recorder_only()
+    result, out = asked(bench, "busy", 0)
+    expect(result.out == "after a while\n" and "marks 1" in out, f"mark: {result.out!r}, the command: {out!r}")
+    result, out = asked(bench, "asleep", 2)
+    expect("does not answer" in result.err and "marks 1" in out, f"mark: {result.err!r}, the command: {out!r}")

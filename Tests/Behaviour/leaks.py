@@ -59,3 +59,37 @@ def spare_bits(bench):
         bench.needs_recorder()
         found = leaked_blocks(recording)
         expect(found == 0, f"{found} blocks called leaked, and none is")
+
+
+@behaviour("a leak of the toolchain's own is told apart, and CoreFoundation's objects by their class")
+def toolchains_own(bench):
+    # A property list that is none: the error of the first attempt is lost in Foundation.
+    table = bench.file("table.json", '{"a": [1, 2, {"b": "c"}]}')
+    recording = bench.same(["plutil", "-p", table], ["--leaks"])
+    bench.needs_recorder()
+    rows = recording.ask("leaks")["leaks"]
+    expect(rows and all(row["toolchain"] for row in rows), f"leaks: {rows}")
+    expect([row["note"] for row in rows if row["head"]] == ["CFError"], f"heads: {rows}")
+    text = bench.command("leaks", recording.trace).out
+    expect("1 × Foundation.__NSCFType (CFError) by " in text and "no leaks\n" in text, f"report: {text}")
+    expect(bench.command("leaks", recording.trace, "--fail-on", "leaked").status == 0, "it does not pass --fail-on")
+
+
+@behaviour("a timer that is over is lost by Foundation, not by the program, and the report says so")
+def timers(bench):
+    for way in ("none", "weak", "strong"):
+        recording = bench.same([bench.program("timers.swift"), way], ["--leaks"])
+        # The program itself sees them: were they gone, this would be mended in Foundation, and the reason would have to go.
+        expect(recording.result.truth()["leaked"] == 50, f"{way}: {recording.result.truth()} timers live on")
+        bench.needs_recorder()
+        document = recording.ask("leaks")
+        rows = document["leaks"]
+        heads = [(row["type"], row["kind"], row["instances"]) for row in rows if row["head"]]
+        expect(heads == [("Foundation.Timer", "root", 50)], f"{way}: heads are {heads}")
+        expect("a Timer retains itself" in rows[0]["reason"], f"{way}: no reason: {rows[0]}")
+        # What goes with them is the program's trouble all the same.
+        screens = sum(row["count"] for row in rows if row["type"] == "Program.Screen")
+        expect(screens == (50 if way == "strong" else 0), f"{way}: {screens} screens are leaked")
+        expect({row["toolchain"] for row in rows} == {way != "strong"}, f"{way}: whose leak is it? {rows}")
+        text = " ".join(bench.command("leaks", recording.trace).out.split())
+        expect("Foundation's own: a Timer retains itself" in text, f"{way}: the report gives no reason: {text}")

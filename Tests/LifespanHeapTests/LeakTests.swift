@@ -212,6 +212,24 @@ import Testing
     #expect(groups.map(\.isToolchains) == [false, true])
   }
 
+  @Test func whatTheToolchainIsKnownToLoseSaysWhyAndWhoseItIs() throws {
+    let naming = HeapNaming(
+      isToolchainType: { $0.module == "Foundation" },
+      toolchainsReason: { $0.name == "Foundation.Timer" ? "it retains itself" : nil })
+    var picture = Picture()
+    let timer = picture.object("Foundation.Timer")
+    picture.edge(timer, "fire", picture.object("closure in App.run()", kind: .closure))
+    var groups = try picture.heap().leaks(naming).groups
+    #expect(groups.map(\.isToolchains) == [true] && groups.first?.reason == "it retains itself")
+    // With an object of the program's below it is its trouble, too; in a cycle it is not known whose.
+    picture.edge(timer, "fire", picture.object("App.Query"))
+    groups = try picture.heap().leaks(naming).groups
+    #expect(groups.map(\.isToolchains) == [false] && groups.first?.reason == "it retains itself")
+    picture.edge(timer, "itself", timer)
+    groups = try picture.heap().leaks(naming).groups
+    #expect(groups.first?.kind == .cycle && groups.first?.reason == nil)
+  }
+
   @Test func noLeakIsToldFromAnIncompletePictureOrAcrossAGap() throws {
     var picture = Picture()
     _ = picture.object("App.Lost")

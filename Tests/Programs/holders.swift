@@ -24,6 +24,13 @@ final class Loop {
   final class InQueue { let held: Held; init(_ held: Held) { self.held = held } }
   final class InStream { let held: Held; init(_ held: Held) { self.held = held } }
   final class InThread { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InPerform { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InParkedLoop { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InOperation { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InCache { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InActor: @unchecked Sendable { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InReadSource { let held: Held; init(_ held: Held) { self.held = held } }
+  final class InSerialQueue { let held: Held; init(_ held: Held) { self.held = held } }
 }
 /// Counted, so that the optimizer can't leave one out.
 nonisolated(unsafe) var made = 0
@@ -100,6 +107,72 @@ nonisolated(unsafe) var unmanaged: Unmanaged<OnlyUnmanaged>?
   parked.wait()
 }
 
+@inline(never) func perform() {
+  let inside = Loop.InPerform(make("perform"))
+  RunLoop.main.perform { _ = inside.held }
+}
+
+/// A thread that waits in its run loop for a timer.
+@inline(never) func parkedLoop() {
+  let inside = Loop.InParkedLoop(make("parked loop"))
+  let parked = DispatchSemaphore(value: 0)
+  let thread = Thread {
+    let timer = Timer(timeInterval: 1_000, repeats: true) { _ in _ = inside.held }
+    RunLoop.current.add(timer, forMode: .default)
+    let signal = Timer(timeInterval: 0, repeats: false) { _ in parked.signal() }
+    RunLoop.current.add(signal, forMode: .default)
+    RunLoop.current.run()
+  }
+  thread.start()
+  parked.wait()
+}
+
+nonisolated(unsafe) var globalOperations: OperationQueue?
+@inline(never) func operation() {
+  let inside = Loop.InOperation(make("operation"))
+  let queue = OperationQueue()
+  queue.isSuspended = true
+  queue.addOperation(BlockOperation { _ = inside.held })
+  globalOperations = queue
+}
+
+nonisolated(unsafe) let globalCache = NSCache<NSString, Loop.InCache>()
+@inline(never) func cache() { globalCache.setObject(Loop.InCache(make("cache")), forKey: "key") }
+
+actor Keeper {
+  static let shared = Keeper()
+  private var inside: Loop.InActor?
+  func keep(_ inside: Loop.InActor) { self.inside = inside }
+}
+
+@inline(never) func actor() {
+  let inside = Loop.InActor(make("actor"))
+  let kept = DispatchSemaphore(value: 0)
+  Task.detached {
+    await Keeper.shared.keep(inside)
+    kept.signal()
+  }
+  kept.wait()
+}
+
+nonisolated(unsafe) var globalReadSource: (any DispatchSourceRead)?
+@inline(never) func readSource() {
+  let inside = Loop.InReadSource(make("read source"))
+  var ends: [Int32] = [0, 0]
+  guard pipe(&ends) == 0 else { exit(70) }
+  let source = DispatchSource.makeReadSource(fileDescriptor: ends[0], queue: .main)
+  source.setCancelHandler { _ = inside.held }
+  source.resume()
+  globalReadSource = source
+}
+
+let globalQueue = DispatchQueue(label: "program.serial")
+@inline(never) func serialQueue() {
+  let inside = Loop.InSerialQueue(make("serial queue"))
+  globalQueue.suspend()
+  globalQueue.async { _ = inside.held }
+}
+
 nonisolated(unsafe) var kept: Unmanaged<Lost>?
 
 /// An object that is seen by nobody else may lie on the stack: this one does not.
@@ -137,6 +210,13 @@ struct Main {
     queue()
     stream()
     thread()
+    perform()
+    parkedLoop()
+    operation()
+    cache()
+    actor()
+    readSource()
+    serialQueue()
     references()
     precondition(wipe() == 0)
     print("ready")

@@ -1,6 +1,7 @@
 // Messages of the session socket. See session.h and "Session socket" in lifespan_map.h.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,6 +10,9 @@
 #include <unistd.h>
 
 #include "session.h"
+
+#define PATIENCE_SECONDS 3
+#define TRIES 5u
 
 int session_send(int socket, const struct lifespan_message *message, int descriptor) {
   struct iovec part = {(void *)message, sizeof *message};
@@ -87,13 +91,13 @@ int session_accept(int socket, pid_t *pid) {
   return peer;
 }
 
-int session_connect(const char *path, int milliseconds) {
+static int connect_to(const char *path) {
   struct sockaddr_un name;
   int error = address(path, &name);
   if (error) return error;
   int peer = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (peer < 0) return -errno;
-  struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+  struct timeval limit = {.tv_sec = PATIENCE_SECONDS};
   setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (connect(peer, (struct sockaddr *)&name, sizeof name) != 0) {
@@ -102,4 +106,52 @@ int session_connect(const char *path, int milliseconds) {
     return error;
   }
   return peer;
+}
+
+// Its state, and the processor time that it has had. False: it cannot be seen.
+static bool life_of(pid_t pid, char *state, unsigned long *time) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = pid > 0 ? fopen(path, "re") : NULL;
+  if (!file) return false;
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  const char *name = strrchr(text, ')'); // a name may hold anything
+  unsigned long user = 0, system = 0;
+  if (!name || sscanf(name + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user, &system) != 3) return false;
+  *time = user + system;
+  return true;
+}
+
+// A command that is at work, or waits for a processor or a disk, will answer, however long that takes on this machine. One that sleeps will not.
+static int receive_patiently(int peer, struct lifespan_message *message) {
+  struct ucred who = {0};
+  socklen_t length = sizeof who;
+  char state = 0;
+  unsigned long before = 0, now = 0;
+  if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) who.pid = 0;
+  bool is_seen = life_of(who.pid, &state, &before);
+  for (;;) {
+    int error = session_receive(peer, message);
+    if (error != -EAGAIN || !is_seen || !life_of(who.pid, &state, &now)) return error;
+    if (now == before && state != 'R' && state != 'D') return error;
+    before = now;
+  }
+}
+
+int session_ask(const char *path, struct lifespan_message *message) {
+  const struct lifespan_message question = *message;
+  int error = 0;
+  for (unsigned tries = 0; tries < TRIES; tries++) {
+    int peer = connect_to(path);
+    if (peer < 0) return peer;
+    *message = question;
+    error = session_send(peer, message, -1);
+    if (!error) error = receive_patiently(peer, message);
+    close(peer);
+    // It waits a second for what a peer has to say: on a machine that starves us that was too short, and nothing was read.
+    if (error != -EPIPE && error != -ECONNRESET) break;
+  }
+  return error;
 }

@@ -7,7 +7,7 @@
 
 #include "recorder.h"
 
-enum { PATIENCE_MS = 3000, MARK_NAME = 255 };
+enum { MARK_NAME = 255 };
 
 struct running {
   char *socket, *line; // its status as it says
@@ -26,21 +26,11 @@ static struct lifespan_message *message(uint32_t op, const char *text) {
   return &one;
 }
 
-// Sends and receives in one. 0 or -errno.
-static int ask(const char *path, struct lifespan_message *it) {
-  int socket = session_connect(path, PATIENCE_MS);
-  if (socket < 0) return socket;
-  int error = session_send(socket, it, -1);
-  if (!error) error = session_receive(socket, it);
-  close(socket);
-  return error;
-}
-
 static void found(const char *path, void *context) {
   (void)context;
   struct lifespan_message *status = message(LIFESPAN_OP_STATUS, "");
   struct running one = {0};
-  int error = ask(path, status);
+  int error = session_ask(path, status);
   if (error == -ECONNREFUSED) unlink(path); // its command is gone
   if (error || status->status) return;
   one.line = text_of("%.*s", (int)status->length, status->text);
@@ -83,7 +73,7 @@ static const struct running *pick(int64_t pid) {
 
 static void ask_running(const struct running *one, struct lifespan_message *it) {
   long long pid = (long long)one->pid;
-  int error = ask(one->socket, it);
+  int error = session_ask(one->socket, it);
   if (error) fail(STATUS_UNUSABLE, "process %lld: its recording does not answer: %s", pid, strerror(-error));
   if (it->status == ENOENT)
     fail(STATUS_UNUSABLE, "process %lld (%s) has not begun to be recorded: no Swift runtime so far", pid, one->program);

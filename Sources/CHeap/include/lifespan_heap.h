@@ -88,6 +88,7 @@ const struct heap_root *heap_roots(const struct heap *heap, size_t *count);
 uint8_t heap_flags(const struct heap *heap, size_t index);
 uint32_t heap_name(const struct heap *heap, size_t index); // a label, 0 none
 const char *heap_label(const struct heap *heap, uint32_t label);
+size_t heap_label_limit(const struct heap *heap); // every label is below
 // What was read, in bytes, and could not be read.
 uint64_t heap_bytes(const struct heap *heap, uint64_t *unread);
 // How many objects' types had no layout that could be understood: their words were taken for what they look like.

@@ -66,7 +66,7 @@ public struct DotExport {
   }
 
   private mutating func edge(_ source: String, _ target: String, _ step: HeapStep?) {
-    let label = step.map { " [label=\(DotExport.quoted(HeapText.property($0)))]" } ?? ""
+    let label = step.map { " [label=\(DotExport.quoted(HeapText.property($0, names)))]" } ?? ""
     let line = "  \(DotExport.quoted(source)) -> \(DotExport.quoted(target))\(label);"
     if seen.insert(line).inserted { edges.append(line) }
   }

@@ -11,7 +11,7 @@ extension ReportNames {
     HeapNaming(
       functions: Self.remembering { self.allocatingFunctions(of: $0) },
       isToolchains: Self.remembering { self.isToolchains($0) },
-      isToolchainType: Self.remembering { Self.isToolchainType($0) })
+      isToolchainType: Self.remembering { Self.isToolchainType($0) }, toolchainsReason: { Self.toolchainsReason($0) })
   }
 
   private static func remembering<Key: Hashable, Value>(_ ask: @escaping (Key) -> Value) -> (Key) -> Value {
@@ -49,6 +49,14 @@ extension ReportNames {
     guard let frame = heapFrames(of: stack).first(where: { !$0.isAllocator && !$0.mayServe }) else { return false }
     return frame.origin != .program
   }
+
+  /// What the toolchain of Swift 6.3 is known to lose. Each of these is shown by a test (Tests/Behaviour/leaks.py), so that it goes when it is mended.
+  private static let losses = [
+    "Foundation.Timer":
+      "Foundation's own: a Timer retains itself when it is made, and nothing releases that, invalidated or not"
+  ]
+
+  static func toolchainsReason(_ type: TypeIdentity) -> String? { losses[type.name] }
 
   /// A type of the toolchain's that holds none of the program's as an argument.
   static func isToolchainType(_ type: TypeIdentity) -> Bool {

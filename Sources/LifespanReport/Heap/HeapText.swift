@@ -8,17 +8,19 @@ enum HeapText {
   /// `App.Node.next`; `App.Node + 24` where the property has no name.
   static func reference(_ step: HeapStep, _ names: ReportNames) -> String {
     let type = type(step, names)
-    if step.label.isEmpty { return "\(type) + \(step.offset)" }
-    return step.label.hasPrefix("[") || step.label.contains(" ") ? "\(type) \(step.label)" : "\(type).\(step.label)"
+    let label = label(step, names)
+    if label.isEmpty { return "\(type) + \(step.offset)" }
+    return label.hasPrefix("[") || label.contains(" ") ? "\(type) \(label)" : "\(type).\(label)"
   }
 
   /// `.next`, `[3]`, `+ 24`, and how it holds where that is not strongly.
-  static func property(_ step: HeapStep) -> String {
+  static func property(_ step: HeapStep, _ names: ReportNames) -> String {
+    let label = label(step, names)
     let text: String
-    if step.label.isEmpty {
+    if label.isEmpty {
       text = "+ \(step.offset)"
     } else {
-      text = step.label.hasPrefix("[") || step.label.contains(" ") ? step.label : "." + step.label
+      text = label.hasPrefix("[") || label.contains(" ") ? label : "." + label
     }
     let word = strength(step.strength)
     return word.isEmpty ? text : "\(text) (\(word))"
@@ -37,11 +39,10 @@ enum HeapText {
   /// `App.Node @12`.
   static func object(_ step: HeapStep, _ names: ReportNames) -> String { "\(type(step, names)) \(number(step))" }
 
-  /// Its type, and what is known beyond that: `Foundation.__NSCFType (CFRunLoopTimerCreate)`, `malloc 64 B (_Block_copy)`.
+  /// Its type, and what is known beyond that: `Foundation.__NSCFType (CFRunLoopTimer)`, `malloc 64 B (work item)`.
   static func type(_ step: HeapStep, _ names: ReportNames) -> String {
     let name = names.name(of: step.type)
-    let note = step.note.isEmpty ? maker(of: step, names) ?? "" : step.note
-    return note.isEmpty ? name : "\(name) (\(note))"
+    return note(step, names).map { "\(name) (\($0))" } ?? name
   }
 
   /// What is no type's, or one of CoreFoundation's, which all look the same, is told by the function that made it.
@@ -84,7 +85,7 @@ enum HeapText {
     let margin = String(repeating: " ", count: indent)
     let steps = path.steps.enumerated().map { index, step in
       let isLast = index == path.steps.count - 1
-      return object(step, names) + (isLast ? "" : " " + property(step))
+      return object(step, names) + (isLast ? "" : " " + property(step, names))
     }
     let head = path.root.map { [root($0)] } ?? []
     return cut(head + steps).map { margin + ShortNames.shortened($0, to: width - indent) }

@@ -58,7 +58,7 @@ public struct HoldersReport {
     for holder in holders.direct.prefix(limit) {
       let times = holder.count == 1 ? "" : "\(Units.count(holder.count)) × "
       let who = holder.count == 1 ? HeapText.object(holder.step, names) : names.name(of: holder.step.type)
-      let text = times + who + " " + HeapText.property(holder.step)
+      let text = times + who + " " + HeapText.property(holder.step, names)
       lines.append("  " + ShortNames.shortened(text, to: style.width - 2))
     }
     lines += options.more(holders.direct.count, limit, "holder", indent: 2)
@@ -126,12 +126,13 @@ public struct HoldersReport {
   }
 
   private func value(_ step: HeapStep) -> JSONValue {
-    .object(
+    let label = HeapText.label(step, names)
+    return .object(
       TypeJSON.members(step.type, names)
         + JSONValue.pairs([
-          "note": .optional(step.note.isEmpty ? HeapText.maker(of: step, names) : step.note),
+          "note": .optional(HeapText.note(step, names)),
           "serial": .optional(step.serial?.rawValue),
-          "address": .string(step.address.description), "label": .optional(step.label.isEmpty ? nil : step.label),
+          "address": .string(step.address.description), "label": .optional(label.isEmpty ? nil : label),
           "offset": .unsigned(UInt64(step.offset)), "strength": .string("\(step.strength)"),
         ]).members)
   }

@@ -35,6 +35,8 @@ extension LeaksReport {
         "bytes_below": .unsigned(isHead ? group.belowBytes : 0),
         "count_below": .integer(Int64(isHead ? group.belowCount : 0)),
         "cycle_length": .integer(Int64(isHead ? group.cycleLength : 0)),
+        "note": .optional(isHead ? group.examples.first.flatMap { $0.note.isEmpty ? nil : $0.note } : nil),
+        "reason": .optional(isHead ? group.reason : nil),
         "examples": .array(isHead ? group.examples.map { .string(HeapText.number($0)) } : []),
       ]).members
     return .object(members)

@@ -42,6 +42,7 @@ extension LeaksReport {
     let module = names.module(of: group.head)
     if !module.isEmpty { facts += ", module \(module)" }
     lines.append(facts)
+    if let reason = group.reason { lines += TextStyle.wrapped(reason, to: style.width - 2).map { "  " + $0 } }
     if group.belowCount > 0 {
       lines.append(
         "  \(Units.bytes(Int64(clamping: group.headBytes))) and below it "
@@ -65,7 +66,7 @@ extension LeaksReport {
   }
 
   private func title(_ group: LeakGroup) -> String {
-    let name = names.name(of: group.head)
+    let name = name(group)
     switch group.kind {
     case .cycle:
       let size = group.cycleLength == 1 ? "holding itself" : "cycle of \(Units.count(group.cycleLength))"
@@ -75,6 +76,12 @@ extension LeaksReport {
     }
   }
 
+  /// With what its memory tells beyond its type: `Foundation.__NSCFType (CFError)`.
+  private func name(_ group: LeakGroup) -> String {
+    let note = group.examples.first?.note ?? ""
+    return note.isEmpty ? names.name(of: group.head) : "\(names.name(of: group.head)) (\(note))"
+  }
+
   private func cycleLines(_ group: LeakGroup, _ style: TextStyle) -> [String] {
     guard !group.cycle.isEmpty else { return [] }
     // Rings of a thousand equal objects say the same a thousand times.
@@ -82,7 +89,7 @@ extension LeaksReport {
     var lines = ["  cycle:"]
     for step in shown {
       let text =
-        HeapText.type(step, names) + " " + HeapText.property(step)
+        HeapText.type(step, names) + " " + HeapText.property(step, names)
       lines.append("    " + ShortNames.shortened(text, to: style.width - 4))
     }
     let rest = group.cycleLength - shown.count
@@ -98,8 +105,11 @@ extension LeaksReport {
     ]
     for group in toolchains.prefix(LeaksReport.rowsShown) {
       let by = names.allocatingFunctions(of: group.stack).first.map { " by " + $0 } ?? ""
-      let text = "\(Units.count(group.instances)) × \(names.name(of: group.head))\(by), \(group.fingerprint)"
+      let text = "\(Units.count(group.instances)) × \(name(group))\(by), \(group.fingerprint)"
       lines.append("  " + ShortNames.shortened(text, to: options.style.width - 2))
+      if let reason = group.reason {
+        lines += TextStyle.wrapped(reason, to: options.style.width - 4).map { "    " + $0 }
+      }
     }
     return lines + options.more(toolchains.count, LeaksReport.rowsShown, "kind", indent: 2)
   }

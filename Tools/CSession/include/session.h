@@ -114,8 +114,9 @@ int session_receive(int socket, struct lifespan_message *message);
 int session_listen(const char *path);
 // Takes a connection of our own uid (or root's). Returns it, *pid the peer's process (0 outside our pid namespace), or -errno (-EPERM another's).
 int session_accept(int socket, pid_t *pid);
-// Connects; gives up after `milliseconds` without an answer. Returns the socket or -errno.
-int session_connect(const char *path, int milliseconds);
+// Sends the question and receives the answer in its place. Waits as long as the process that listens is at work; -EAGAIN: it slept, or was stopped, for
+// three seconds. Returns 0 or -errno.
+int session_ask(const char *path, struct lifespan_message *message);
 
 // ---- session_process.c: what Glibc's Swift overlay does not offer.
 

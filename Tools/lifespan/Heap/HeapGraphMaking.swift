@@ -10,8 +10,10 @@ struct HeapGraphMaking {
   private let threads: [HeapThread]
   private var builder: HeapGraphBuilder
   private var places: HeapPlaces
-  /// The graph's number of a label of the scan.
-  private var labels: [UInt32: UInt32] = [0: 0]
+  /// The graph's number of each label of the scan, and of each element that has one; `unknown` so far.
+  private var labels: [UInt32]
+  private var elements = [UInt32](repeating: Self.unknown, count: Int(Self.elementsNamed))
+  private static let unknown = UInt32.max
   /// Elements beyond have no number of their own: their offset tells.
   private static let elementsNamed: UInt32 = 1000
 
@@ -21,6 +23,8 @@ struct HeapGraphMaking {
     self.threads = threads
     builder = HeapGraphBuilder(head)
     places = HeapPlaces(heap, threads)
+    labels = [UInt32](repeating: Self.unknown, count: heap_label_limit(heap))
+    labels[0] = 0
   }
 
   consuming func graph() -> HeapGraph {
@@ -52,19 +56,24 @@ struct HeapGraphMaking {
     }
   }
 
+  // Asked for every node and edge.
+  @inline(__always)
   private mutating func label(_ label: UInt32) -> UInt32 {
-    if let known = labels[label] { return known }
-    var text = ""
-    if label & HEAP_ELEMENT == 0 {
-      if let bytes = heap_label(heap, label) { text = closureNamed(String(cString: bytes)) }
-    } else {
-      let element = label & ~HEAP_ELEMENT
-      if element >= Self.elementsNamed { return builder.name("[…]") }
-      text = "[\(element)]"
-    }
-    let id = builder.name(text)
-    labels[label] = id
+    if label & HEAP_ELEMENT != 0 { return element(label & ~HEAP_ELEMENT) }
+    let known = labels[Int(label)]
+    return known != Self.unknown ? known : newLabel(label)
+  }
+
+  private mutating func newLabel(_ label: UInt32) -> UInt32 {
+    let id = builder.name(heap_label(heap, label).map { closureNamed(String(cString: $0)) } ?? "")
+    labels[Int(label)] = id
     return id
+  }
+
+  private mutating func element(_ element: UInt32) -> UInt32 {
+    if element >= Self.elementsNamed { return builder.name("[…]") }
+    if elements[Int(element)] == Self.unknown { elements[Int(element)] = builder.name("[\(element)]") }
+    return elements[Int(element)]
   }
 
   /// `property` and the mangled name of a closure's function behind it, as a person reads them.

@@ -71,14 +71,16 @@ final class HeapPictureWork: @unchecked Sendable {
 
   private func make() -> HeapPictureResult {
     withInput { input in
+      let from = HeapPictures.now()
       guard let heap = heap_begin(&input) else { return .failed("no memory for it") }
       defer { heap_end(heap) }
       let error = heap_scan(heap)
+      let scanned = HeapPictures.now() - from
       guard error == 0 else {
         return .failed(error == ESRCH ? "its memory cannot be read" : SystemError.text(error))
       }
       var unread: UInt64 = 0
-      _ = heap_bytes(heap, &unread)
+      let bytes = heap_bytes(heap, &unread)
       if unread > 0 {
         // Blocks that the program has protected; what stands there may be all that holds an object.
         head.isComplete = false
@@ -87,7 +89,7 @@ final class HeapPictureWork: @unchecked Sendable {
       head.objectsChecked = UInt64(blocks.count)
       var graph = HeapGraphMaking(heap, blocks, threads, head).graph()
       graph.head.pauseNanoseconds = pause ?? HeapPictures.now() - began
-      var made = HeapPictureResult()
+      var made = HeapPictureResult(scan: "\(bytes) bytes in \(scanned) ns")
       graph.forEachChunk { kind, bytes in made.chunks.append((kind, bytes)) }
       return made
     }
@@ -132,6 +134,8 @@ final class HeapPictureWork: @unchecked Sendable {
 /// What came of a picture.
 struct HeapPictureResult: Sendable {
   var chunks: [(ChunkKind, [UInt8])] = []
+  /// How much memory was read, and in what time every reference in it was found.
+  var scan = ""
   /// Why there is none.
   var failure: String?
 

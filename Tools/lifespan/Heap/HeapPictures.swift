@@ -102,6 +102,7 @@ final class HeapPictures {
       isFirst = false
     }
     if let failure { return give(up: drain, failure) }
+    lifespan_drain_info(drain, "heap.scan.\(begun)", result.scan)
     obstacle = nil
     done = begun
     if work.point == .exit { lifespan_drain_picture_done(drain) }

@@ -9,9 +9,6 @@ struct RunningRecording: Sendable {
   let socketPath: String
   let status: RecordingStatus
 
-  /// A session that does not answer in this time is passed over.
-  private static let patience: Int32 = 3000
-
   /// All that answer, by pid. Sockets whose command is gone are removed.
   static func all() -> [RunningRecording] {
     SessionDirectory.candidates.flatMap { directory in
@@ -96,10 +93,9 @@ struct RunningRecording: Sendable {
   }
 
   private static func ask(_ path: String, _ question: SessionMessage) throws -> SessionMessage {
-    let socket = session_connect(path, patience)
-    guard socket >= 0 else { throw SessionError(code: -socket) }
-    defer { close(socket) }
-    try question.send(to: socket)
-    return try SessionMessage(from: socket)
+    var answer = question
+    let result = session_ask(path, &answer.raw)
+    if result != 0 { throw SessionError(code: -result) }
+    return answer
   }
 }
