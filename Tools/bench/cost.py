@@ -14,14 +14,14 @@ FEW, MANY = 20_000, 60_000
 
 # Figure: least, most.
 LIMITS = {
-    "instructions of an object's birth and death, all blocks recorded": (1140, 1310),
-    "instructions of the same, --swift-only": (1110, 1280),
-    "instructions of the same, --unwind none": (570, 660),
+    "instructions of an object's birth and death, all blocks recorded": (600, 690),
+    "instructions of the same, --swift-only": (600, 690),
+    "instructions of the same, --unwind none": (315, 370),
     "instructions of the start, in millions": (1, 6),
-    "instructions of the command for an event": (640, 790),
+    "instructions of the command for an event": (530, 650),
     "instructions of a retain or release that is filtered out": (25, 30),
     "instructions of one that is recorded, --unwind none": (80, 96),
-    "instructions of one that is recorded, 12 frames": (830, 980),
+    "instructions of one that is recorded, 12 frames": (800, 920),
     "bytes of an event, one thread": (0.02, 0.2), # a slow machine closes more chunks: one every 25 ms
     "allocations of the reader for a million events": (0, 400),
     "MB of the reader for four million events more": (-3, 3),
