@@ -178,9 +178,10 @@ def with_rings(bench):
         result = bench.run(words)
         expect(result.truth() == plain, "the program's own truth differs")
         Recording(bench, trace, result, []).is_complete().tells()
-        words, trace = bench.record_words(command, ["--force", *options])
+        # Longer than anybody waits: it ends when it is killed.
+        words, trace = bench.record_words([command[0], "100000000", "2000"], ["--force", *options])
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.env, cwd=bench.folder, start_new_session=True)
-        inodes, deadline = set(), time.time() + 60
+        inodes, deadline = set(), time.time() + 120
         while len(inodes) < 3 and time.time() < deadline and process.poll() is None:
             try:
                 inodes.add(os.stat(trace).st_ino)
