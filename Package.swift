@@ -9,55 +9,67 @@ let inTheProgram: [Target] = [
   .target(name: "CDrain", dependencies: ["CTraceFormat"]),
   .target(name: "CRecorder", dependencies: ["CTraceFormat"]),
   .target(name: "CLinkedDoor", dependencies: ["CRecorder", "CDrain", "CTraceFormat"]),
-  .target(name: "Lifespan", dependencies: ["CLinkedDoor", "CDrain"]),
+  .target(
+    name: "Lifespan",
+    dependencies: [
+      .target(name: "CLinkedDoor", condition: .when(traits: ["Recording"])),
+      .target(name: "CDrain", condition: .when(traits: ["Recording"])),
+    ]),
 ]
 
 // The command and all tests are Linux's; elsewhere only the library compiles, and says at run time that it can't record.
 #if os(Linux)
-  let afterTheFact: [Target] = [
-    .systemLibrary(name: "CZstd"),
-    .systemLibrary(name: "CElf"),
-    .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
-    .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
-    .target(name: "LifespanHeap", dependencies: ["LifespanAnalysis", "LifespanTrace"]),
-    .target(name: "LifespanSymbols", dependencies: ["CElf"]),
-    .target(
-      name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanHeap", "LifespanSymbols", "LifespanTrace"]),
-    .target(name: "CHeap", dependencies: ["CTraceFormat"]),
-    .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
-    .executableTarget(
-      name: "LifespanCommand",
-      dependencies: [
-        "CDrain", "CHeap", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanHeap", "LifespanReport",
-        "LifespanSymbols", "LifespanTrace",
-      ],
-      path: "Tools/lifespan"),
-  ]
-  let tests: [Target] = [
-    // Fake mappings: what a recorder would write, by hand.
-    .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
-    .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
-    .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
-    .testTarget(name: "LifespanTests", dependencies: ["Lifespan", "LifespanAnalysis", "LifespanTrace"]),
-    .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
-    .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
-    .testTarget(name: "LifespanHeapTests", dependencies: ["LifespanHeap", "LifespanAnalysis", "LifespanTrace"]),
-    .testTarget(
-      name: "LifespanReportTests",
-      dependencies: ["LifespanReport", "LifespanHeap", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
-      exclude: ["Goldens"]),
-    // Run the built command, as a user does.
-    .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
-  ]
-  let commands: [Product] = [.executable(name: "lifespan", targets: ["LifespanCommand"])]
+let afterTheFact: [Target] = [
+  .systemLibrary(name: "CZstd"),
+  .systemLibrary(name: "CElf"),
+  .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
+  .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
+  .target(name: "LifespanHeap", dependencies: ["LifespanAnalysis", "LifespanTrace"]),
+  .target(name: "LifespanSymbols", dependencies: ["CElf"]),
+  .target(
+    name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanHeap", "LifespanSymbols", "LifespanTrace"]),
+  .target(name: "CHeap", dependencies: ["CTraceFormat"]),
+  .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
+  .executableTarget(
+    name: "LifespanCommand",
+    dependencies: [
+      "CDrain", "CHeap", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanHeap", "LifespanReport",
+      "LifespanSymbols", "LifespanTrace",
+    ],
+    path: "Tools/lifespan"),
+]
+let tests: [Target] = [
+  // Fake mappings: what a recorder would write, by hand.
+  .target(name: "CDrainTestSupport", dependencies: ["CDrain"], path: "Tests/CDrainTestSupport"),
+  .testTarget(name: "CDrainTests", dependencies: ["CDrain", "CDrainTestSupport", "LifespanTrace"]),
+  .testTarget(name: "CRecorderTests", dependencies: ["CRecorder"]),
+  .testTarget(name: "LifespanTests", dependencies: ["Lifespan", "LifespanAnalysis", "LifespanTrace"]),
+  .testTarget(name: "LifespanTraceTests", dependencies: ["LifespanTrace"]),
+  .testTarget(name: "LifespanAnalysisTests", dependencies: ["LifespanAnalysis"]),
+  .testTarget(name: "LifespanHeapTests", dependencies: ["LifespanHeap", "LifespanAnalysis", "LifespanTrace"]),
+  .testTarget(
+    name: "LifespanReportTests",
+    dependencies: ["LifespanReport", "LifespanHeap", "LifespanSymbols", "LifespanAnalysis", "LifespanTrace"],
+    exclude: ["Goldens"]),
+  // Run the built command, as a user does.
+  .testTarget(name: "CommandTests", dependencies: ["LifespanCommand"], exclude: ["Fixtures"]),
+]
+let commands: [Product] = [.executable(name: "lifespan", targets: ["LifespanCommand"])]
 #else
-  let afterTheFact: [Target] = []
-  let tests: [Target] = []
-  let commands: [Product] = []
+let afterTheFact: [Target] = []
+let tests: [Target] = []
+let commands: [Product] = []
 #endif
 
 let package = Package(
   name: "lifespan",
   products: [.library(name: "Lifespan", targets: ["Lifespan"])] + commands,
+  traits: [
+    .default(enabledTraits: ["Recording"]),
+    .trait(
+      name: "Recording",
+      description: "Records and watches. Without it every call is an empty body, and nothing of the recorder is linked."
+    ),
+  ],
   targets: inTheProgram + afterTheFact + tests
 )

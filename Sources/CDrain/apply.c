@@ -85,6 +85,7 @@ void drain_born(struct lifespan_drain *d, const struct drain_record *record) {
   object->pictured = d->picture_bit;
   object->count = 1;
   drain_heap_born(d, object);
+  if (d->scopes) drain_scope_tally(d, record, &(struct lifespan_scope_row){.type = type, .births = 1, .bytes = size});
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_BIRTH);
   event.stack = stack;
   drain_emit(d, &event);
@@ -243,12 +244,20 @@ void drain_refcount(struct lifespan_drain *d, const struct drain_record *record,
   drain_emit(d, event);
 }
 
+static void apply_tally(struct lifespan_drain *d, const struct drain_object *object, const struct drain_record *record) {
+  struct lifespan_scope_row more = {.type = drain_sites(d)[object->site].type};
+  if (record->kind == LIFESPAN_R_RETAIN) more.retains = (uint32_t)(record->xa >> 32);
+  else more.releases = (uint32_t)(record->xa >> 32);
+  drain_scope_tally(d, record, &more);
+}
+
 static void apply_refcount(struct lifespan_drain *d, const struct drain_record *record) {
   d->counts_references = true;
   struct drain_object *object = drain_living_find(&d->living, record->value);
   if (!object || record->stamp < object->stamp) return drain_orphan(d, record);
   struct drain_event event = apply_event(d, object, record, LIFESPAN_EVENT_RETAIN);
   drain_count(object, record);
+  if (d->scopes) apply_tally(d, object, record);
   drain_refcount(d, record, &event);
 }
 

@@ -177,6 +177,12 @@ int64_t lifespan_drain_ask(struct lifespan_drain *d, uint32_t op, const void *qu
   case LIFESPAN_ASK_MARKS: return ask_marks(d, &q, answer, room, more);
   case LIFESPAN_ASK_STACK: return ask_stack(d, &q, answer, room, more);
   case LIFESPAN_ASK_SAVE: return ask_save(d, &q, answer, room, more);
+  case LIFESPAN_ASK_SCOPE_BEGIN: return drain_scope_begin(d, &q, answer, room);
+  case LIFESPAN_ASK_SCOPE_END: return drain_scope_end(d, &q, answer, room);
+  case LIFESPAN_ASK_SCOPE_ROWS: return drain_scope_rows(d, &q, answer, room, more);
+  case LIFESPAN_ASK_SCOPE_LIVING: return drain_scope_living(d, &q, answer, room, more);
+  case LIFESPAN_ASK_SCOPE_FORGET: return drain_scope_forget(d, &q);
+  case LIFESPAN_ASK_OBJECT: return drain_ask_object(d, &q, answer, room);
   default: return -EINVAL;
   }
 }

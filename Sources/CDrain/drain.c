@@ -64,6 +64,7 @@ void lifespan_drain_destroy(struct lifespan_drain *d) {
   drain_next_abandon(d);
   drain_encoder_destroy(d->encoder);
   drain_encoder_destroy(d->space.parked);
+  drain_scopes_destroy(d);
   drain_living_destroy(&d->living);
   drain_history_destroy(&d->history);
   drain_heap_destroy(&d->memory);

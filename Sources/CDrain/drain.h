@@ -208,6 +208,8 @@ struct lifespan_drain {
   struct lifespan_cell scratch[256];
   struct drain_bytes row; // a row that is being made
   struct drain_bytes saved; // a trace that is being handed over in pieces
+  struct drain_scopes *scopes; // NULL: nobody has begun one
+  uint64_t newest_task;        // highest id seen; the runtime counts them up
   uint64_t tasks_told[DRAIN_TASKS_TOLD];
   uint64_t question[512];
   struct drain_heap_entry heap[LIFESPAN_RING_SLOTS];
@@ -294,6 +296,18 @@ void drain_mapped(struct lifespan_drain *d, const struct drain_record *record);
 void drain_unmapped(struct lifespan_drain *d, const struct drain_record *record);
 void drain_regions_inherit(struct lifespan_drain *d); // of the living table, as it was taken over
 bool drain_type_is(const struct lifespan_drain *d, uint32_t type, uint32_t kind);
+
+// scope.c: what is born in a task and the tasks below it
+void drain_scope_task(struct lifespan_drain *d, uint64_t task, uint64_t parent);
+void drain_scope_thread(struct lifespan_drain *d, uint32_t tid, uint32_t thread);
+void drain_scope_tally(struct lifespan_drain *d, const struct drain_record *record, const struct lifespan_scope_row *more); // scopes: there
+void drain_scopes_destroy(struct lifespan_drain *d);
+int64_t drain_scope_begin(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room);
+int64_t drain_scope_end(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room);
+int64_t drain_scope_forget(struct lifespan_drain *d, const struct lifespan_question *q);
+int64_t drain_scope_rows(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more);
+int64_t drain_scope_living(struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more);
+int64_t drain_ask_object(const struct lifespan_drain *d, const struct lifespan_question *q, uint8_t *answer, size_t room);
 
 // tell.c: what a trace needs to be told before an event, and the event
 uint32_t drain_tell_site(struct lifespan_drain *d, struct drain_encoder *e, uint32_t site); // its number in that trace

@@ -90,6 +90,7 @@ static bool side_thread(struct lifespan_drain *d, struct drain_ring *r, const st
     r->task = 0;
     r->lives = true;
     r->gone_ns = 0;
+    if (d->scopes) drain_scope_thread(d, tid, thread);
   } else if (cells[1].b == LIFESPAN_THREAD_ENDED && thread == r->thread) {
     r->lives = false;
   }
@@ -126,7 +127,9 @@ bool drain_side_record(struct lifespan_drain *d, struct drain_ring *r, unsigned 
 // The ring's thread runs another task from here on.
 void drain_task(struct lifespan_drain *d, const struct drain_record *record) {
   d->rings[record->slot].task = record->value;
+  if (record->value > d->newest_task) d->newest_task = record->value;
   if (!record->value || !record->xa) return; // no parent to tell of
+  if (d->scopes) drain_scope_task(d, record->value, record->xa);
   uint64_t *told = &d->tasks_told[record->value % DRAIN_TASKS_TOLD];
   if (*told == record->value) return; // a task is switched to again and again
   *told = record->value;

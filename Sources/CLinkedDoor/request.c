@@ -82,6 +82,8 @@ static uint32_t items_of(uint32_t op, const uint8_t *bytes, size_t length) {
   switch (op) {
   case LIFESPAN_ASK_ROWS: return (uint32_t)(length / sizeof(struct lifespan_row));
   case LIFESPAN_ASK_STACK: return (uint32_t)(length / sizeof(uint64_t));
+  case LIFESPAN_ASK_SCOPE_ROWS: return (uint32_t)(length / sizeof(struct lifespan_scope_row));
+  case LIFESPAN_ASK_SCOPE_LIVING: return (uint32_t)(length / sizeof(struct lifespan_scope_object));
   case LIFESPAN_ASK_HISTORY: return last_event(bytes) ? last_event(bytes)->number + 1 : 0;
   case LIFESPAN_ASK_SAVE: return (uint32_t)((length + LIFESPAN_SAVE_UNIT - 1) / LIFESPAN_SAVE_UNIT);
   case LIFESPAN_ASK_TYPES:

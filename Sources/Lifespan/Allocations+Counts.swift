@@ -1,4 +1,5 @@
 // Exact counts of what lives now, by type and by token.
+#if Recording
 internal import CDrain
 internal import CLinkedDoor
 
@@ -57,7 +58,7 @@ extension Allocations {
     guard Door.state().recording != 0 else { throw NotRecording(.stopped) }
   }
 
-  private static func checkRecorded(_ metadata: UnsafeRawPointer?, _ name: String) throws(NotRecording) {
+  static func checkRecorded(_ metadata: UnsafeRawPointer?, _ name: String) throws(NotRecording) {
     var text = name
     let recorded = text.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { lifespan_linked_records(metadata, $0.baseAddress, $0.count) }
@@ -69,3 +70,4 @@ extension Allocations {
     }
   }
 }
+#endif

@@ -1,5 +1,4 @@
 // Growth since a mark: the rows of `lifespan generations`.
-internal import CDrain
 
 extension Allocations {
   /// What was born after a mark and still lives.
@@ -28,7 +27,12 @@ extension Allocations {
       rows.reduce(0) { $1.type == name ? $0 + $1.persistentCount : $0 }
     }
   }
+}
 
+#if Recording
+internal import CDrain
+
+extension Allocations {
   /// What was born since a mark, in the generations after it, and lives now.
   ///
   /// - Throws: ``NotRecording`` where nothing is recorded now, or nothing was when the mark was set.
@@ -59,3 +63,4 @@ extension Allocations {
     }
   }
 }
+#endif

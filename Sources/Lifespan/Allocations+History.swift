@@ -1,4 +1,5 @@
 // The history of one object, as the recorder still holds it.
+#if Recording
 internal import CDrain
 
 extension Allocations {
@@ -183,3 +184,4 @@ extension Allocations.History.Event.Misuse {
     }
   }
 }
+#endif

@@ -1,5 +1,4 @@
 // Start, stop, track, marks: what the program tells the recorder.
-internal import CLinkedDoor
 
 extension Allocations {
   /// How much a recording can see in this process.
@@ -20,7 +19,12 @@ extension Allocations {
       }
     }
   }
+}
 
+#if Recording
+internal import CLinkedDoor
+
+extension Allocations {
   /// Starts recording this process, or goes on after ``stop()``.
   ///
   /// Other threads may run meanwhile. Objects born before the start are not known. There is one recording for a
@@ -119,3 +123,4 @@ extension Allocations {
     return Mark(name: name, ticks: ticks < 0 ? nil : UInt64(ticks))
   }
 }
+#endif

@@ -1,4 +1,5 @@
 // Save: the recording as a trace file.
+#if Recording
 internal import CLinkedDoor
 
 extension Allocations {
@@ -27,3 +28,4 @@ extension Allocations {
     }
   }
 }
+#endif

@@ -1,5 +1,4 @@
 // Statistics by type: the rows of `lifespan stats`.
-internal import CDrain
 
 extension Allocations {
   /// What was recorded of one type since the start.
@@ -22,7 +21,12 @@ extension Allocations {
     /// Bytes of all that were born.
     public let totalBytes: Int
   }
+}
 
+#if Recording
+internal import CDrain
+
+extension Allocations {
   /// What was recorded since the start, by type.
   ///
   /// - Parameter filter: which types have a row: those of which anything was created, still lives, or was destroyed. A
@@ -82,7 +86,7 @@ struct Sums {
   init(_ rows: [lifespan_row], _ table: TypeTable) {
     for row in rows {
       let type = table.types[TypeID(rawValue: row.type)]
-      let name = type.map { $0.name.isEmpty ? $0.kind?.rawValue ?? "" : $0.name } ?? "unknown"
+      let name = type?.rowName ?? "unknown"
       sums[Key(fullName: type?.fullName ?? "", name: name, kind: type?.kind), default: Sum()].add(row)
     }
   }
@@ -90,17 +94,11 @@ struct Sums {
   var rows: [Allocations.StatisticsRow] {
     sums.map { key, sum in
       Allocations.StatisticsRow(
-        type: key.name, kind: key.kind, module: Self.module(of: key),
+        type: key.name, kind: key.kind, module: RecordedType.module(of: key.name, key.kind),
         persistentCount: Int(clamping: sum.livingCount), persistentBytes: Int(clamping: sum.livingBytes),
         transientCount: Int(clamping: sum.totalCount) - Int(clamping: sum.livingCount),
         totalCount: Int(clamping: sum.totalCount), totalBytes: Int(clamping: sum.totalBytes))
     }
   }
-
-  private static func module(of key: Key) -> String {
-    guard key.kind != .token, key.kind != .closure else { return "" }
-    let name = key.kind == .box && key.name.hasPrefix("box of ") ? key.name.dropFirst(7) : Substring(key.name)
-    let word = name.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-    return name.dropFirst(word.count).first == "." ? String(word) : ""
-  }
 }
+#endif

@@ -1,6 +1,7 @@
 // The library's way to the C side: the state, and whole answers. Used by all parts of Allocations.
 //
 // Nothing here holds a lock while Swift runs: C copies an answer out, and the values are made of the copy.
+#if Recording
 internal import CDrain
 internal import CLinkedDoor
 
@@ -96,3 +97,4 @@ extension UnsafeRawBufferPointer {
     }
   }
 }
+#endif

@@ -1,5 +1,4 @@
 // Why something can't be answered or done. Thrown by Allocations; every message says the cure where there is one.
-internal import CLinkedDoor
 
 extension Allocations {
   /// There is no true answer, as what was asked about is not recorded. Never a zero in its place.
@@ -12,6 +11,8 @@ extension Allocations {
       case stopped
       /// Not Linux on x86-64 with glibc.
       case unsupportedPlatform
+      /// The package was built without its trait `Recording`.
+      case builtWithout
       /// This process was forked from the recorded one; a child is not recorded.
       case forked
       /// The preload library of `lifespan record` is of another version than this library; their interface numbers.
@@ -44,6 +45,7 @@ extension Allocations {
       case .notStarted: "nothing is recorded: call Allocations.start first"
       case .stopped: "the recording is stopped: objects born since are not counted"
       case .unsupportedPlatform: "recording works on Linux with glibc on x86-64 only"
+      case .builtWithout: "this program was built without the package trait Recording of lifespan"
       case .forked: "this process was forked from the recorded one, and children are not recorded"
       case .otherVersion(let recorder, let library):
         "the lifespan command that records this process is of another version (interface \(recorder), "
@@ -107,6 +109,9 @@ extension Allocations {
   }
 }
 
+#if Recording
+internal import CLinkedDoor
+
 extension Allocations.NotRecording {
   /// The error for a status of the C side that is not OK.
   init(_ status: lifespan_linked_status) {
@@ -121,3 +126,4 @@ extension Allocations.NotRecording {
     }
   }
 }
+#endif

@@ -9,6 +9,14 @@ extension Allocations {
     /// nothing was recorded.
     let ticks: UInt64?
 
+    init(name: String?, ticks: UInt64?) {
+      self.name = name
+      self.ticks = ticks
+    }
+
+    /// Of a process in which nothing is recorded.
+    @usableFromInline init(unrecorded name: String?) { self.init(name: name, ticks: nil) }
+
     /// Whether anything was recorded when the mark was set.
     public var isRecorded: Bool { ticks != nil }
   }

@@ -1,5 +1,4 @@
 // An address in a backtrace. Knows that it lies behind its call.
-internal import CLinkedDoor
 
 extension Allocations {
   /// The address at which a function goes on after a call: one frame of a backtrace.
@@ -29,22 +28,28 @@ extension Allocations {
       self.rawValue = rawValue
     }
 
-    /// Looks the call up in the loaded images' dynamic symbols (`dladdr`); nil where it lies in none of them.
-    ///
-    /// Cost: some microseconds, and memory for the name. A program built with `-Xlinker --export-dynamic` has symbols
-    /// for its own functions.
-    public func symbol() -> Symbol? {
-      withUnsafeTemporaryAllocation(of: lifespan_linked_name.self, capacity: 1) { buffer in
-        guard let name = buffer.baseAddress, lifespan_linked_name(rawValue, name) else { return nil }
-        func text<Characters>(_ path: KeyPath<lifespan_linked_name, Characters>) -> String {
-          withUnsafeBytes(of: name.pointee[keyPath: path]) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        }
-        let function = text(\.function)
-        return Symbol(function: function.isEmpty ? nil : function, image: text(\.image), offset: name.pointee.offset)
-      }
-    }
-
     /// In hexadecimal.
     public var description: String { "0x" + String(rawValue, radix: 16) }
   }
 }
+
+#if Recording
+internal import CLinkedDoor
+
+extension Allocations.ReturnAddress {
+  /// Looks the call up in the loaded images' dynamic symbols (`dladdr`); nil where it lies in none of them.
+  ///
+  /// Cost: some microseconds, and memory for the name. A program built with `-Xlinker --export-dynamic` has symbols
+  /// for its own functions.
+  public func symbol() -> Symbol? {
+    withUnsafeTemporaryAllocation(of: lifespan_linked_name.self, capacity: 1) { buffer in
+      guard let name = buffer.baseAddress, lifespan_linked_name(rawValue, name) else { return nil }
+      func text<Characters>(_ path: KeyPath<lifespan_linked_name, Characters>) -> String {
+        withUnsafeBytes(of: name.pointee[keyPath: path]) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      }
+      let function = text(\.function)
+      return Symbol(function: function.isEmpty ? nil : function, image: text(\.image), offset: name.pointee.offset)
+    }
+  }
+}
+#endif

@@ -1,4 +1,6 @@
 // Tokens: values that have no address of their own are counted by one. Made by the program.
+
+#if Recording
 internal import CLinkedDoor
 
 extension Allocations {
@@ -38,3 +40,4 @@ extension Allocations {
     deinit { lifespan_linked_token_died(number) }
   }
 }
+#endif

@@ -1,4 +1,5 @@
 // The recorder's types by their ids, as it tells them. Used by the counts, statistics, growth and history.
+#if Recording
 internal import CDrain
 internal import CLinkedDoor
 
@@ -18,6 +19,19 @@ struct RecordedType {
   var name: String
   /// Whether the program has asked for it; the command records more.
   var isWanted: Bool
+
+  /// As a row of a report has it.
+  var rowName: String { name.isEmpty ? kind?.rawValue ?? "" : name }
+
+  /// The module that its name begins with; empty where it has none.
+  var module: String { Self.module(of: rowName, kind) }
+
+  static func module(of name: String, _ kind: Allocations.Kind?) -> String {
+    guard kind != .token, kind != .closure else { return "" }
+    let name = kind == .box && name.hasPrefix("box of ") ? name.dropFirst(7) : Substring(name)
+    let word = name.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+    return name.dropFirst(word.count).first == "." ? String(word) : ""
+  }
 }
 
 struct TypeTable {
@@ -72,3 +86,4 @@ extension Allocations.Kind {
     }
   }
 }
+#endif

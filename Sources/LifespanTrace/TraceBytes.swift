@@ -1,8 +1,8 @@
 // Where a trace's bytes come from: memory or a file. The reader itself does no input; it asks one of these.
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #elseif canImport(Darwin)
-  import Darwin
+import Darwin
 #endif
 
 /// Bytes that can be read at any offset.

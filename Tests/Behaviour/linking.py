@@ -1,8 +1,8 @@
 """Static, stripped, other allocators, no runtime."""
 
-import subprocess
+import os, subprocess
 
-from harness import behaviour, compile_all, expect, library
+from harness import PROGRAMS, ROOT, behaviour, compile_all, expect, library
 
 STATIC = "-static-stdlib"
 
@@ -69,3 +69,18 @@ def unloaded(bench):
     expect(sum(got) == 200, f"200 objects made, the trace says {got}")
     told = both.stats()["capture"] == "partial"
     expect(told or got == [100, 100], f"100 objects of each plugin; a trace that is called complete says {got}")
+
+
+@behaviour("built without the trait Recording, everything compiles, does nothing, and nothing of the recorder is linked")
+def without_recording(bench):
+    scratch = os.path.join(ROOT, ".build", "unrecorded")
+    words = ["swift", "build", "-c", "release", "--package-path", os.path.join(PROGRAMS, "unrecorded"), "--scratch-path", scratch]
+    done = subprocess.run(words, capture_output=True, text=True)
+    expect(done.returncode == 0, f"does not build: {[x for x in done.stdout.splitlines() if 'error' in x][:3]}")
+    program = os.path.join(scratch, "release", "unrecorded")
+    result = bench.run([program])
+    expect((result.status, result.out, result.err) == (0, "12\n", ""), f"{result.status}: {result.out!r} {result.err[-200:]!r}")
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True).stdout.splitlines()
+    expect(len(symbols) > 100, "the program is stripped")
+    ours = [x for x in symbols if " lifespan_" in x or " drain_" in x]
+    expect(not ours, f"symbols of the recorder are linked: {ours[:3]}")

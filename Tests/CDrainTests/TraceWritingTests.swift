@@ -70,9 +70,9 @@ final class TraceWritingTests: XCTestCase {
     fake_use_counter(recording.fake)
     recording.round()
     #if arch(x86_64)
-      let rate = recording.counts.ticks_per_second
-      XCTAssertTrue((100_000_000...10_000_000_000).contains(rate), "\(rate)")
-      XCTAssertEqual(recording.sunk.bytes[16], UInt8(LIFESPAN_CLOCK_TSC.rawValue))
+    let rate = recording.counts.ticks_per_second
+    XCTAssertTrue((100_000_000...10_000_000_000).contains(rate), "\(rate)")
+    XCTAssertEqual(recording.sunk.bytes[16], UInt8(LIFESPAN_CLOCK_TSC.rawValue))
     #endif
   }
 

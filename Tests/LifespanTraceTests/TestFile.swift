@@ -1,8 +1,8 @@
 // Files for tests, without Foundation. Used by RoundTripTests.
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #else
-  import Darwin
+import Darwin
 #endif
 
 enum TestFile {

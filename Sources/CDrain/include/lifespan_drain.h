@@ -170,6 +170,32 @@ enum lifespan_question_op {
   LIFESPAN_ASK_MARKS = 21,   // lifespan_mark_row[] each followed by its name (padded to 8)
   LIFESPAN_ASK_SAVE = 23,    // the state as a trace, as lifespan_drain_save writes it: its bytes, in pieces of one moment
   LIFESPAN_ASK_STACK = 22,   // return addresses of stack id `address`, innermost first: uint64_t[]
+  // Scopes: what is born between two moments in a task and the tasks below it (scope.c).
+  LIFESPAN_ASK_SCOPE_BEGIN = 40,  // `address`: the task's id, or LIFESPAN_SCOPE_OF_THREAD; `generation`: then the thread's id;
+                                  // | LIFESPAN_SCOPE_TALLIED. Answer: lifespan_scope_begun
+  LIFESPAN_ASK_SCOPE_END = 41,    // `address`: the scope; uint64_t ticks
+  LIFESPAN_ASK_SCOPE_ROWS = 42,   // lifespan_scope_row[] of a scope that is tallied
+  LIFESPAN_ASK_SCOPE_LIVING = 43, // lifespan_scope_object[] of what lives, of one moment; `address` 0: of all scopes that have ended
+  LIFESPAN_ASK_SCOPE_FORGET = 44, // `address`: the scope; no answer
+  LIFESPAN_ASK_OBJECT = 45,       // the object that lives at `address`: one lifespan_scope_object
+};
+#define LIFESPAN_SCOPE_OF_THREAD (1ull << 63)
+#define LIFESPAN_SCOPE_TALLIED (1u << 31)
+struct lifespan_scope_begun {
+  uint64_t scope, ticks; // since the start
+};
+struct lifespan_scope_row { // of one type, in the scope and those below it
+  uint32_t type, reserved;
+  uint64_t births, bytes, retains, releases;
+};
+enum lifespan_scope_place {
+  LIFESPAN_SCOPE_INSIDE = 1,
+  LIFESPAN_SCOPE_IN_NONE = 2,    // born meanwhile, in no scope
+  LIFESPAN_SCOPE_IN_ANOTHER = 3, // born meanwhile, in another scope
+};
+struct lifespan_scope_object {
+  uint64_t address, serial, size, ticks, task, scope; // ticks: of its birth, since the start; scope: 0 where it is not inside
+  uint32_t type, stack, thread, place;                // place: enum lifespan_scope_place, 0 with OBJECT
 };
 #define LIFESPAN_SAVE_UNIT 64u // SAVE: every piece but the last holds a multiple of it, and `start` counts in it
 struct lifespan_question {

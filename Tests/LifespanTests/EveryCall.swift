@@ -1,0 +1,1 @@
+../Programs/unrecorded/Sources/unrecorded/EveryCall.swift
