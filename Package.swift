@@ -17,6 +17,12 @@ let inTheProgram: [Target] = [
     ]),
 ]
 
+// In test processes: the assertions. Foundation is allowed here, as XCTest needs it.
+let inTests: [Target] = [
+  .target(name: "CLifespanTesting"),
+  .target(name: "LifespanTesting", dependencies: ["Lifespan", "CLifespanTesting"]),
+]
+
 // The command and all tests are Linux's; elsewhere only the library compiles, and says at run time that it can't record.
 #if os(Linux)
 let afterTheFact: [Target] = [
@@ -63,7 +69,10 @@ let commands: [Product] = []
 
 let package = Package(
   name: "lifespan",
-  products: [.library(name: "Lifespan", targets: ["Lifespan"])] + commands,
+  products: [
+    .library(name: "Lifespan", targets: ["Lifespan"]),
+    .library(name: "LifespanTesting", targets: ["LifespanTesting"]),
+  ] + commands,
   traits: [
     .default(enabledTraits: ["Recording"]),
     .trait(
@@ -71,5 +80,5 @@ let package = Package(
       description: "Records and watches. Without it every call is an empty body, and nothing of the recorder is linked."
     ),
   ],
-  targets: inTheProgram + afterTheFact + tests
+  targets: inTheProgram + inTests + afterTheFact + tests
 )

@@ -22,7 +22,7 @@ extension TypeTable {
 
 extension Allocations.Types {
   /// Throws where objects of the chosen types are not recorded, so that a count of them would not be true.
-  func checkRecorded() throws(Allocations.NotRecording) {
+  package func checkRecorded() throws(Allocations.NotRecording) {
     try Door.checkRecording()
     guard Door.state().recording != 0 else { throw Allocations.NotRecording(.stopped) }
     guard case .classes(let classes) = choice else { return }

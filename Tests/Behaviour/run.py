@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
 MODULES = ("exactness refcounts blocks regions unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer"
-           " linked_door scripts threads resident holders long_runs containers life_processes life_threads life_signals life_ends"
+           " linked_door testing scripts threads resident holders long_runs containers life_processes life_threads life_signals life_ends"
            " life_surroundings life_code life_programs heap leaks")
 for module in MODULES.split():
     importlib.import_module(module)

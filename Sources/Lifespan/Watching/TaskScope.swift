@@ -55,6 +55,12 @@ package struct TaskScope: Sendable {
   /// What is born from now on does not belong to it.
   package func end() { _ = try? Door.ask(LIFESPAN_ASK_SCOPE_END, address: number) }
 
+  /// Of the recording, since its start: comparable with objects' births.
+  package static var ticks: UInt64 { lifespan_watch_ticks() }
+
+  /// The object that lives at an address; nil: none that was recorded.
+  package static func object(at address: UInt64) -> Object? { Door.object(at: address) }
+
   package func forget() { _ = try? Door.ask(LIFESPAN_ASK_SCOPE_FORGET, address: number) }
 
   /// What lives, was born since the begin, and until the end where there was one: inside, and elsewhere.
@@ -127,5 +133,8 @@ extension Door {
 extension Allocations {
   /// The stack of a recorded object, by the number that ``TaskScope/Object`` has.
   package static func frames(of stack: UInt32) -> [ReturnAddress] { Door.stack(stack) }
+
+  /// Strong references to what lies there, by what was recorded; nil: not all of its retains and releases were.
+  package static func strongReferences(to address: UInt64) -> Int? { Door.strongCount(of: address) }
 }
 #endif

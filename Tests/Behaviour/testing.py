@@ -1,0 +1,193 @@
+"""LifespanTesting: a suite (Tests/Programs/testing) in which every test passes, and with a planted fault every one fails with the whole
+text, in both frameworks, one after another and side by side."""
+
+import os, re, subprocess, threading
+
+from harness import PROGRAMS, ROOT, behaviour, compile_all, expect
+
+SCRATCH = os.path.join(ROOT, ".build", "testing")
+PACKAGE = os.path.join(PROGRAMS, "testing")
+LOCK = threading.Lock()
+BUILT = []
+REPETITIONS = int(os.environ.get("REPETITIONS", "1"))
+
+SESSION = """  1 × ShopTests.Session, 24 B: @N
+    allocated by
+      Session.__allocating_init() + N [shopPackageTests.xctest]
+      visit() + N [shopPackageTests.xctest]
+"""
+IN_TASKS = "      closure #1 in closure #1 in visitInTasks() + N [shopPackageTests.xctest]\n"
+PAGE = """  1 × ShopTests.Page, 24 B, 1 strong reference: @N
+    allocated by
+      Page.__allocating_init() + N [shopPackageTests.xctest]
+      open() + N [shopPackageTests.xctest]
+      closure #1 in {caller} + N [shopPackageTests.xctest]
+"""
+
+
+def lives(name, rest=IN_TASKS):
+    return f"{name}(of: ShopTests.Session, 0): 1 object lives, 0 expected\n{SESSION}{rest}"
+
+
+def grows(title, types, iterations, count, each, rest):
+    serials = " ".join(["@N"] * count)
+    return (f"{title}(of: {types}): 1 type grows in each of {iterations} iterations\n"
+            f"  {count} × ShopTests.Session, {24 * count} B, by iteration {each}: {serials}\n" + SESSION.split("\n", 1)[1] + rest)
+
+
+def own(function, extra=""):
+    return f"      closure #1 in {function} + N [shopPackageTests.xctest]\n{extra}"
+
+
+ALLOCATIONS = "expectAllocations(atMost: 12, of: ShopTests.Receipt): 13 allocations, at most 12 expected\n  13 × ShopTests.Receipt\n"
+RETAINS = "expectRetains(atMost: 200, of: ShopTests.Page): R retains, at most 200 expected\n  R × ShopTests.Page\n"
+RELEASED = ": ShopTests.Page lives 50 ms after the body was over\n"
+
+# What each test says with the fault, without what others make meanwhile and the trace's line.
+TESTING = {
+    "liveCount": lives("expectLiveCount"),
+    "liveCountAtOnce": lives("expectLiveCount", own("Visits.liveCountAtOnce()")),
+    "released": "expectReleased" + RELEASED + PAGE.format(caller="Visits.released()"),
+    "releasedAtOnce": "expectReleased" + RELEASED + PAGE.format(caller="Visits.releasedAtOnce()"),
+    "noGrowth": grows("expectNoGrowth", "module ShopTests", 3, 5, "1 1 1", IN_TASKS),
+    "noGrowthAtOnce": grows("expectNoGrowth", "module ShopTests", 3, 5, "1 1 1", own("Visits.noGrowthAtOnce()")),
+    "noGrowthTrait": grows("noGrowth", "ShopTests.Session", 4, 5, "1 1 1 1", IN_TASKS),
+    "allocations": ALLOCATIONS,
+    "retains": RETAINS,
+    "fromADetachedTask": lives("expectLiveCount"),
+    "fromAQueue": lives("expectLiveCount", own("closure #1 in closure #1 in Visits.fromAQueue()")),
+    "onTheMainActor": lives("expectLiveCount"),
+    "nested": lives("expectLiveCount"),
+    "whatOthersMakeIsNamedAndNotCounted": lives("expectLiveCount", own("Visits.whatOthersMakeIsNamedAndNotCounted()")),
+    "knownSurvivors": """expectNoGrowth(of: module ShopTests): 1 type grows in each of 3 iterations
+  3 × ShopTests.Page, 72 B, by iteration 1 1 1: @N @N @N
+    allocated by
+      Page.__allocating_init() + N [shopPackageTests.xctest]
+      closure #1 in closure #1 in Visits.knownSurvivors() + N [shopPackageTests.xctest]
+  not counted: 6 known to stay: #412
+""",
+}
+XCTEST = {
+    "testLiveCount": lives("XCTAssertLiveCount"),
+    "testLiveCountAtOnce": lives("XCTAssertLiveCount", own("VisitTests.testLiveCountAtOnce()")),
+    "testLiveCountByTheOtherName": lives("expectLiveCount", own("VisitTests.testLiveCountByTheOtherName()")),
+    "testReleased": "XCTAssertReleased" + RELEASED + PAGE.format(caller="VisitTests.testReleased()"),
+    "testReleasedAtOnce": "XCTAssertReleased" + RELEASED + PAGE.format(caller="VisitTests.testReleasedAtOnce()"),
+    "testNoGrowth": grows("XCTAssertNoGrowth", "module ShopTests", 3, 5, "1 1 1", IN_TASKS),
+    "testNoGrowthAtOnce": grows("XCTAssertNoGrowth", "module ShopTests", 3, 5, "1 1 1", own("VisitTests.testNoGrowthAtOnce()")),
+    "testAllocations": ALLOCATIONS,
+    "testRetains": RETAINS,
+    "testFromADetachedTask": lives("XCTAssertLiveCount"),
+    "testFromAQueue": lives("XCTAssertLiveCount", own("closure #1 in VisitTests.testFromAQueue()")),
+    "testTasksOfASynchronousBody": lives("XCTAssertLiveCount"),
+    "testOnTheMainActor": lives("XCTAssertLiveCount"),
+}
+LOOSE = ("fromADetachedTask", "fromAQueue")  # Swift Testing knows no test there: the run fails, and names the place
+
+
+def suite(bench, *words, **environment):
+    """Builds, once in a run of the behaviours; runs the suite."""
+    with LOCK:
+        if not BUILT:
+            BUILT.append(True)
+            done = subprocess.run(["swift", "build", "--build-tests", "--package-path", PACKAGE, "--scratch-path", SCRATCH],
+                                  capture_output=True, text=True)
+            expect(done.returncode == 0, f"does not build: {[x for x in done.stdout.splitlines() if 'error' in x][:3]}")
+    settings = {**os.environ, "LIFESPAN_TRACES": bench.path("traces"), "LIFESPAN_CLI": bench.lifespan or "", **environment}
+    command = ["swift", "test", "--skip-build", "--package-path", PACKAGE, "--scratch-path", SCRATCH, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=settings)
+    return done.returncode, done.stdout + done.stderr
+
+
+def plain(text):
+    """Without numbers that differ from run to run, what other tests make meanwhile, and the trace's line."""
+    text = re.sub(r"@\d+", "@N", text)
+    text = re.sub(r" \+ \d+ \[", " + N [", text)
+    text = re.sub(r"\b\d+( retains|(?= × ShopTests.Page$))", lambda m: "R" + m[1] if m[1] else m[0], text, flags=re.M)
+    text = re.sub(r"(R retains.*\n  )\d+ ×", r"\1R ×", text)
+    lines = [x for x in text.splitlines() if "born meanwhile outside" not in x and not x.startswith("trace: ")]
+    return "\n".join(lines) + "\n"
+
+
+def issues(text):
+    """Of Swift Testing: (test, message) by the lines of its report."""
+    found = []
+    for part in re.split(r"(?m)^(?=[^\s])", text):
+        head = re.match(r"\S+ Test (\S+?)(?:\(\))? recorded an issue at \S+: Issue recorded\n?$", part.split("\n", 1)[0] + "\n")
+        if head:
+            found.append([head[1], None])
+        elif part.startswith("↳ ") and found and found[-1][1] is None:
+            found[-1][1] = plain(re.sub(r"(?m)^  ", "", part[2:]))
+    return found
+
+
+def failures(text):
+    """Of XCTest: test -> message."""
+    pieces = re.split(r"(?m)^\S+: error: VisitTests\.(\w+) : failed - ", text)
+    return {pieces[i]: plain(re.split(r"(?m)^Test (?:Case|Suite) ", pieces[i + 1])[0]) for i in range(1, len(pieces) - 1, 2)}
+
+
+def same(got, wanted, what):
+    expect(got is not None, f"{what} says nothing")
+    if got != wanted:
+        a, b = got.splitlines(), wanted.splitlines()
+        place = next((i for i in range(max(len(a), len(b))) if a[i:i + 1] != b[i:i + 1]), 0)
+        expect(False, f"{what}, line {place + 1}: {a[place:place + 1]}, expected {b[place:place + 1]}")
+
+
+def check_planted(text):
+    xctest = failures(text)
+    for name, wanted in XCTEST.items():
+        same(xctest.get(name), wanted, name)
+    expect(set(xctest) == set(XCTEST), f"other failures: {set(xctest) - set(XCTEST)}")
+    found = issues(text)
+    named = {name: message for name, message in found if name != "«unknown»"}
+    loose = {message for name, message in found if name == "«unknown»"}
+    for name, wanted in TESTING.items():
+        if name in LOOSE:
+            expect(wanted in loose, f"{name} says nothing like {wanted!r}")
+        else:
+            same(named.get(name), wanted, name)
+    expect(set(named) <= set(TESTING), f"other issues: {set(named) - set(TESTING)}")
+
+
+@behaviour("every assertion of LifespanTesting passes on a suite without a fault, in both frameworks, alone and in parallel")
+def mended(bench):
+    for turn in range(REPETITIONS):
+        for words in ([], ["--parallel"]):
+            status, text = suite(bench, *words)
+            wrong = [x for x in text.splitlines() if "error:" in x or "recorded an issue" in x]
+            expect(status == 0, f"turn {turn}, {words}: exit {status}: {(wrong or text.splitlines()[-3:])[:3]}")
+            expect(not os.path.exists(bench.path("traces")), "a trace was kept though nothing failed")
+
+
+@behaviour("every assertion of LifespanTesting fails on a planted fault with its whole text, from tasks, queues and actors, alone and in parallel")
+def planted(bench):
+    bench.needs_recorder()
+    for turn in range(REPETITIONS):
+        status, text = suite(bench, PLANTED="1", LIFESPAN_SETTLE="0.2")
+        expect(status != 0, "the run passes")
+        check_planted(text)
+        traces = os.listdir(bench.path("traces"))
+        expect(len(traces) >= len(XCTEST), f"{len(traces)} traces are kept")
+    status, text = suite(bench, "--parallel", PLANTED="1", LIFESPAN_SETTLE="0.2")
+    expect(status != 0, "the parallel run passes")
+
+
+@behaviour("where nothing can be recorded every assertion fails with the reason, or is skipped where that is allowed")
+def unrecorded(bench):
+    status, text = suite(bench, "--filter", "VisitTests.testAllocations")
+    expect(status == 0, f"exit {status}: {text[-200:]!r}")
+    library = bench.path("fake_door.so")
+    includes = [f"-I{os.path.join(ROOT, 'Sources', name, 'include')}" for name in ("CRecorder", "CTraceFormat")]
+    compile_all(["clang", "-shared", "-fPIC", "-O1", *includes, os.path.join(PROGRAMS, "fake_door.c"), "-o", library])
+    program = os.path.join(SCRATCH, "debug", "shopPackageTests.xctest")
+    reason = "this process runs below lifespan record, which records another process"
+    door = ["env", f"LD_PRELOAD={library}", "DOOR=inactive"]
+    for words, tests in (([], XCTEST), (["--testing-library", "swift-testing"], TESTING)):
+        result = bench.run([*door, program, *words])
+        failed = (result.out + result.err).count(f": nothing is asserted, as {reason}. LIFESPAN_REQUIRED=0 makes a warning of this.")
+        expect(result.status != 0 and failed >= len(tests), f"{words}: exit {result.status}, {failed} of {len(tests)} fail")
+        result = bench.run([*door, "LIFESPAN_REQUIRED=0", program, *words])
+        skipped = (result.out + result.err).count(f": skipped, as {reason}.")
+        expect(result.status == 0 and skipped >= len(tests), f"{words}: exit {result.status}, {skipped} of {len(tests)} are skipped")
