@@ -9,7 +9,7 @@
 void *heap_more(struct heap *heap, void *list, size_t *room, size_t used, size_t size) {
   if (used < *room) return list;
   size_t more = *room ? *room + *room / 2 : 4096;
-  void *larger = realloc(list, more * size);
+  void *larger = heap_wide(realloc(list, more * size), more * size);
   if (!larger) {
     heap->error = ENOMEM;
     return NULL;
@@ -290,7 +290,7 @@ struct heap *heap_begin(const struct heap_input *input) {
   heap->count = input->count;
   heap->flags = calloc(heap->count + 1, 1);
   heap->names = calloc(heap->count + 1, sizeof *heap->names);
-  heap->begin = calloc(heap->count + 2, sizeof *heap->begin);
+  heap->begin = heap_wide(calloc(heap->count + 2, sizeof *heap->begin), (heap->count + 2) * sizeof *heap->begin);
   heap->rooted = calloc(heap->count + 1, 1);
   heap->labels = calloc(4096, sizeof *heap->labels);
   heap->label_room = 4096;

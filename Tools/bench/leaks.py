@@ -54,18 +54,20 @@ class Recorded:
     def end(self):
         self.process.stdin.close()
         self.process.wait()
-        text = output(LIFESPAN, "dump", self.trace)
-        scans = re.findall(r'heap\.scan\.\d+ = "(\d+) bytes in (\d+) ns"', text)
+        # Rows of information are too small to be compressed; `dump` of ten million objects takes minutes.
+        with open(self.trace, "rb") as file:
+            scans = re.findall(rb"heap\.scan\.\d+.{1,2}?(\d+) bytes in (\d+) ns", file.read(), re.S)
         self.scans = [int(ns) / 1e9 for _, ns in scans[: len(self.marks)]]
-        pauses = re.findall(r"^  picture \d+ at \d+, at mark.*?, paused (\d+) ns", text, re.M)
-        self.pauses = [int(ns) / 1e9 for ns in pauses]
-        began = time.monotonic()
-        found = json.loads(output(LIFESPAN, "leaks", self.trace, "--json", "--picture", "1"))
-        self.verdicts.append(time.monotonic() - began)
-        if found["leaks"] or found["leaks_withheld"]:
-            raise SystemExit(f"leaks: lifespan finds leaks where there are none: {found['leaks'][:3]} {found['leaks_withheld']}")
-        if not len(self.pauses) == len(self.scans) == len(self.marks):
-            raise SystemExit(f"leaks: {len(self.pauses)} pauses and {len(self.scans)} scans of {len(self.marks)} pictures")
+        self.pauses = []
+        for number in range(len(self.marks)):
+            began = time.monotonic()
+            found = json.loads(output(LIFESPAN, "leaks", self.trace, "--json", "--picture", str(number + 1)))
+            self.verdicts.append(time.monotonic() - began)
+            self.pauses.append(found["evidence"]["pause_ns"] / 1e9)
+            if found["leaks"] or found["leaks_withheld"]:
+                raise SystemExit(f"leaks: lifespan finds leaks where there are none: {found['leaks'][:3]} {found['leaks_withheld']}")
+        if len(self.scans) != len(self.marks):
+            raise SystemExit(f"leaks: {len(self.scans)} scans of {len(self.marks)} pictures")
 
 
 def range_of(times, unit=1e3):
@@ -82,11 +84,11 @@ def measure(programs, objects, rounds, folder):
     megabytes = sanitized.bytes / 1e6
     rows = [
         ("LeakSanitizer", sanitized.times, sanitized.times, sanitized.times),
-        ("lifespan", recorded.pauses, recorded.scans, [a + recorded.verdicts[0] for a in recorded.marks]),
+        ("lifespan", recorded.pauses, recorded.scans, [a + b for a, b in zip(recorded.marks, recorded.verdicts)]),
     ]
     for name, pauses, scans, whole in rows:
         speed = megabytes / statistics.median(scans)
-        print(f"| {objects:,} objects, {megabytes:,.0f} MB | {name} | {range_of(pauses)} | {range_of(scans)} | {speed:,.0f} | {range_of(whole)} |")
+        print(f"| {objects:,} objects, {megabytes:,.0f} MB | {name} | {range_of(pauses)} | {range_of(scans)} | {speed:,.0f} | {range_of(whole)} |", flush=True)
 
 
 def main():
