@@ -178,6 +178,8 @@ def main():
     folder = tempfile.mkdtemp(prefix="proof.")
     try:
         bench = harness.Bench(os.path.join(folder, "b"), os.path.abspath(options.lifespan), harness.Programs(os.path.join(folder, "p")))
+        # What the toolchain's programs leave there goes with it.
+        bench.env["TMPDIR"] = bench.folder
         proof = Proof(bench, options)
         for part in parts:
             print(f"\n## {part}\n", flush=True)
