@@ -97,6 +97,12 @@ bool lifespan_watch_asks_at_once(void) {
   return lifespan_linked_map(&status) && !lifespan_linked_preload(&status, NULL);
 }
 
+bool lifespan_watch_counts_references(void) {
+  enum lifespan_linked_status status;
+  struct lifespan_map *map = lifespan_linked_map(&status);
+  return map && map->options.refcounts;
+}
+
 bool lifespan_watch_read(uint64_t address, void *into, size_t bytes) {
   struct iovec here = {into, bytes}, there = {(void *)(uintptr_t)address, bytes};
   return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)bytes;
@@ -126,6 +132,7 @@ uint64_t lifespan_watch_task_id(void) { return 0; }
 uint32_t lifespan_watch_thread_id(void) { return 0; }
 void lifespan_watch_sleep_ns(uint64_t ns) { (void)ns; }
 bool lifespan_watch_asks_at_once(void) { return false; }
+bool lifespan_watch_counts_references(void) { return false; }
 bool lifespan_watch_read(uint64_t address, void *into, size_t bytes) {
   (void)address, (void)into, (void)bytes;
   return false;

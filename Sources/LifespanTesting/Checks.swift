@@ -139,11 +139,13 @@ struct TallyCheck {
   let site: CallSite
 
   private func begin() -> Measurement? {
-    if counted == .retains, !Session.countsReferences {
-      Unrecorded.report(
-        Unrecorded("reference counts are not recorded (LIFESPAN_REFCOUNTS=0)"), title, at: site)
+    #if Recording
+    if counted == .retains, Allocations.capture != nil, !TaskScope.countsReferences {
+      let cause = Session.countsReferences ? "record with --events refcounts" : "LIFESPAN_REFCOUNTS=0 is set"
+      Unrecorded.report(Unrecorded("reference counts are not recorded: \(cause)"), title, at: site)
       return nil
     }
+    #endif
     return Measurement(title, of: types, tallied: true, at: site)
   }
 

@@ -191,3 +191,22 @@ def unrecorded(bench):
         result = bench.run([*door, "LIFESPAN_REQUIRED=0", program, *words])
         skipped = (result.out + result.err).count(f": skipped, as {reason}.")
         expect(result.status == 0 and skipped >= len(tests), f"{words}: exit {result.status}, {skipped} of {len(tests)} are skipped")
+
+
+@behaviour("below lifespan record the command answers the assertions, and one that it does not record the ground of says so")
+def below_record(bench):
+    bench.needs_recorder()
+    suite(bench, "--filter", "VisitTests.testAllocations")
+    program = os.path.join(SCRATCH, "debug", "shopPackageTests.xctest")
+    record = [bench.lifespan, "record", "--swift-only", "-o", bench.path("%p.lifespan")]
+    tests = ["--", "env", f"LIFESPAN_CLI={bench.lifespan}", f"LIFESPAN_TRACES={bench.path('traces')}"]
+    counted = [*record, "--events", "refcounts", *tests]
+    result = bench.run([*counted, program])
+    expect(result.status == 0, f"exit {result.status}: {list(failures(result.out + result.err))}")
+    result = bench.run([*counted, "PLANTED=1", "LIFESPAN_SETTLE=0.2", program])
+    xctest = failures(result.out + result.err)
+    for name, wanted in XCTEST.items():
+        same(xctest.get(name, "").split("\n")[0], wanted.split("\n")[0], name)
+    result = bench.run([*record, *tests, program])
+    reason = "nothing is asserted, as reference counts are not recorded: record with --events refcounts."
+    expect([name for name, text in failures(result.out + result.err).items() if reason in text] == ["testRetains"], f"{result.out[-300:]!r}")

@@ -31,6 +31,7 @@ uint64_t lifespan_watch_task_id(void);       // of the task that runs here, as t
 uint32_t lifespan_watch_thread_id(void);     // the calling thread's, as the recorder knows it
 void lifespan_watch_sleep_ns(uint64_t ns);
 bool lifespan_watch_asks_at_once(void);      // questions are answered in this process
+bool lifespan_watch_counts_references(void); // retains and releases of all recorded types are recorded
 // Reads memory that may be gone. False: it is.
 bool lifespan_watch_read(uint64_t address, void *into, size_t bytes);
 // One line to stderr, whole, and nothing else with it.

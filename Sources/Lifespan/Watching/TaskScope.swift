@@ -58,6 +58,9 @@ package struct TaskScope: Sendable {
   /// Of the recording, since its start: comparable with objects' births.
   package static var ticks: UInt64 { lifespan_watch_ticks() }
 
+  /// Whether retains of all recorded types are recorded; under `lifespan record` the command decides that.
+  package static var countsReferences: Bool { lifespan_watch_counts_references() }
+
   /// The object that lives at an address; nil: none that was recorded.
   package static func object(at address: UInt64) -> Object? { Door.object(at: address) }
 
