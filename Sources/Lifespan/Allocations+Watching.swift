@@ -25,8 +25,8 @@ extension Allocations {
   ///   - within: counted from this call.
   ///   - reason: what has just happened; it stands in the message.
   ///
-  /// Cost: a microsecond or two (one weak reference), and more for the first object of a class. One thread for all, which sleeps until the
-  /// first time that is over.
+  /// Cost: a weak reference, 1 to 1.6 µs; 4 µs where all objects are recorded; with two children 3 and 9 µs; more for the first object of a
+  /// class. One thread for all, which sleeps until the first time that is over.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func expectRelease(of object: AnyObject, within: Duration, reason: String) {
     Watcher.expect(object, within.nanoseconds, reason)
