@@ -91,7 +91,8 @@ func middle(_ values: [Int]) -> Int { values.sorted()[values.count / 2] }
 @main enum Program {
   static func main() {
     let words = CommandLine.arguments
-    guard words.count >= 4, let busy = Int(words[1]), (1...2).contains(busy), let rounds = Int(words[2]), let pairs = Int(words[3])
+    guard words.count >= 4, let busy = Int(words[1]), (1...2).contains(busy), let rounds = Int(words[2]),
+      let pairs = Int(words[3])
     else {
       fputs("threads 1|2 ROUNDS PAIRS [paused]\n", stderr)
       exit(64)
@@ -108,7 +109,8 @@ func middle(_ values: [Int]) -> Int { values.sorted()[values.count / 2] }
       pthread_barrier_wait(&course.end)
       if paused { kill(getppid(), SIGCONT) }
       if round == 0 { continue }  // memory of the rings is there
-      walls.append((0..<busy).map { course.ended[$0] }.max()! - (0..<busy).map { course.began[$0] }.min()!)
+      let ended = (0..<busy).map { course.ended[$0] }.max() ?? 0
+      walls.append(ended - ((0..<busy).map { course.began[$0] }.min() ?? 0))
       used.append((0..<busy).map { course.used[$0] }.reduce(0, +))
     }
     for thread in threads { pthread_join(thread, nil) }
