@@ -37,21 +37,18 @@ public struct GenerationsQuestion: Question, Sendable {
 }
 
 private final class GenerationsCollector: Collector<Generations> {
-  private struct Key: Hashable {
-    var generation: UInt32
-    var row: Int
-  }
-
   private let analysis: Analysis
   private let window: Window
   private let timeline: Timeline
   private let followed: [Bool]
   private let selected: [Bool]
+  // The row of each site; −1 where it is not selected.
+  private let rows: [Int32]
   private let question: GenerationsQuestion
   private let marks: [Timeline.Cut]
   private let lives: LifeTracker
   private let sumsAll: Bool
-  private var tallies: [Key: Tally] = [:]
+  private let tallies = GenerationTallies()
 
   init(_ question: GenerationsQuestion, _ analysis: Analysis, _ window: Window, _ selected: [Bool]) {
     self.question = question
@@ -60,6 +57,7 @@ private final class GenerationsCollector: Collector<Generations> {
     timeline = analysis.timeline
     followed = analysis.catalog.followed(selected, analysis.trace)
     self.selected = selected
+    rows = analysis.catalog.rowOfSite.map { selected[$0] ? Int32(truncatingIfNeeded: $0) : -1 }
     marks = analysis.timeline.marks.indices.map { analysis.timeline.cut(mark: $0) }
     lives = LifeTracker(analysis.trace.sites)
     sumsAll = analysis.catalog.isOfNoHeap(selected, question.types)
@@ -70,19 +68,31 @@ private final class GenerationsCollector: Collector<Generations> {
 
   override func take(_ batch: EventBatch) {
     let needsTime = columns.contains(.times)
-    for index in 0..<batch.count {
-      if batch.kind(index) == .birth {
-        let site = batch.sites[index]
-        guard followed[Int(site)], window.holdsBirth(batch, index) else { continue }
-        let time = needsTime ? batch.times[index] : 0
-        let generation = timeline.generation(file: batch.generations[index], time: time)
-        lives.follow(batch.objects[index], site: site, tag: generation)
-      } else if window.sees(batch, index), let life = lives.take(batch, index) {
-        if question.atMark, livedAtItsMark(life, batch.firstIndex &+ UInt64(index), batch.times[index]) {
-          persistent(life)
-        } else {
-          transient(life)
+    let isWhole = window.isWhole
+    let atMark = question.atMark
+    // Births of a stretch are of one generation.
+    var file = batch.count > 0 ? batch.generations[0] : 0
+    var generation = timeline.generation(file: file, time: needsTime && batch.count > 0 ? batch.times[0] : 0)
+    followed.withUnsafeBufferPointer { followed in
+      var index = 0
+      while index < batch.count {
+        if batch.kinds[index] & 0x3f == KindSets.birth {
+          let site = batch.sites[index]
+          if followed[Int(site)], isWhole || window.holdsBirth(batch, index) {
+            if needsTime || batch.generations[index] != file {
+              file = batch.generations[index]
+              generation = timeline.generation(file: file, time: needsTime ? batch.times[index] : 0)
+            }
+            lives.follow(batch.objects[index], site: site, tag: generation)
+          }
+        } else if isWhole || window.sees(batch, index), let life = lives.take(batch, index) {
+          if atMark, livedAtItsMark(life, batch.firstIndex &+ UInt64(index), batch.times[index]) {
+            persistent(life)
+          } else {
+            transient(life)
+          }
         }
+        index &+= 1
       }
     }
   }
@@ -92,24 +102,26 @@ private final class GenerationsCollector: Collector<Generations> {
     Int(life.tag) < marks.count && !marks[Int(life.tag)].isAfter(event: event, time: time)
   }
 
-  private func add(_ life: LifeEvent, _ tally: Tally) {
-    let row = analysis.catalog.rowOfSite[life.site]
-    if selected[row] { tallies[Key(generation: life.tag, row: row), default: Tally()] += tally }
-  }
-
   /// What is kept is what has memory and does not live; an object that ends before its memory goes, both of it later, comes
   /// here twice and is in the end not kept.
   private func persistent(_ life: LifeEvent) {
+    let row = rows[life.site]
+    guard row >= 0 else { return }
     let kept = (life.frees ? 1 : 0) - (life.ends ? 1 : 0)
-    add(
-      life,
-      Tally(
-        persistentCount: life.ends ? 1 : 0, persistentBytes: life.frees ? life.size : .zero, keptCount: kept,
-        keptBytes: ByteCount(Int64(kept) * life.size.rawValue)))
+    let counts = tallies.of(life.tag, Int(row))
+    counts.pointee.persistentCount &+= life.ends ? 1 : 0
+    counts.pointee.persistentBytes &+= life.frees ? life.size.rawValue : 0
+    counts.pointee.keptCount &+= kept
+    counts.pointee.keptBytes &+= Int64(kept) &* life.size.rawValue
   }
 
+  @inline(__always)
   private func transient(_ life: LifeEvent) {
-    add(life, Tally(transientCount: life.ends ? 1 : 0, transientBytes: life.frees ? life.size : .zero))
+    let row = rows[life.site]
+    guard row >= 0 else { return }
+    let counts = tallies.of(life.tag, Int(row))
+    counts.pointee.transientCount &+= life.ends ? 1 : 0
+    counts.pointee.transientBytes &+= life.frees ? life.size.rawValue : 0
   }
 
   /// Objects that died and whose events were discarded, by the generations of the file. Nobody knows when they died: they
@@ -120,9 +132,9 @@ private final class GenerationsCollector: Collector<Generations> {
     }
     for total in analysis.trace.totals {
       guard let row = analysis.catalog.row(total.type), selected[row] else { continue }
-      let key = Key(generation: timeline.generation(file: total.generation.rawValue, time: 0), row: row)
-      tallies[key, default: Tally()] += Tally(
-        transientCount: Int(clamping: total.births), transientBytes: ByteCount(Int64(clamping: total.bytes)))
+      let counts = tallies.of(timeline.generation(file: total.generation.rawValue, time: 0), row)
+      counts.pointee.transientCount &+= Int(clamping: total.births)
+      counts.pointee.transientBytes &+= Int64(clamping: total.bytes)
     }
   }
 
@@ -130,10 +142,12 @@ private final class GenerationsCollector: Collector<Generations> {
     lives.forEachLeft { persistent($0) }
     addDiscarded()
     var rows: [UInt32: [Generations.Row]] = [:]
-    for (key, tally) in tallies where LifespanFilter.all.keeps(tally) {
-      rows[key.generation, default: []].append(
+    tallies.forEach { counts in
+      let tally = counts.tally
+      guard LifespanFilter.all.keeps(tally) else { return }
+      rows[counts.generation, default: []].append(
         Generations.Row(
-          type: analysis.catalog.rows[key.row], persistentCount: tally.persistentCount,
+          type: analysis.catalog.rows[counts.row], persistentCount: tally.persistentCount,
           persistentBytes: tally.persistentBytes, transientCount: tally.transientCount,
           transientBytes: tally.transientBytes, keptCount: tally.keptCount, keptBytes: tally.keptBytes))
     }

@@ -24,38 +24,38 @@ final class LifeTracker {
 
   private static let kept: UInt32 = 1 << 31
   private let living = ObjectTable<Life>(empty: Life(site: 0, tag: 0))
-  private let sites: [SiteRecord]
+  private let sizes: [ByteCount]
 
   /// The columns that it needs.
   static let columns: EventColumns = .moves
 
-  init(_ sites: [SiteRecord]) { self.sites = sites }
+  init(_ sites: [SiteRecord]) { sizes = sites.map(\.size) }
 
   /// Follows a birth.
   func follow(_ object: Int, site: UInt32, tag: UInt32) { living.insert(object, Life(site: site &+ 1, tag: tag)) }
 
   /// What an event means; nil when nothing ends by it, or the object isn't followed.
+  @inline(__always)
   func take(_ batch: EventBatch, _ index: Int) -> LifeEvent? {
-    let kind = batch.kind(index)
+    let kind = batch.kinds[index] & 0x3f
+    guard KindSets.has(KindSets.changing, kind) else { return nil }
     let object = batch.objects[index]
-    let frees = kind == .death || kind == .free || kind == .plainFree || kind == .endNotSeen
-    guard frees || kind == .deinitEnded || kind == .moved else { return nil }
     guard let place = living.place(object), place.pointee.site != 0 else { return nil }
     let life = place.pointee
     let isKept = life.site & Self.kept != 0
-    if kind == .moved {
+    if kind == KindSets.moved {
       place.pointee.site = (life.site & Self.kept) | (batch.sites[index] &+ 1)
       return nil
     }
-    if kind == .deinitEnded && isKept { return nil }
+    let frees = kind != KindSets.deinitEnded
+    if !frees && isKept { return nil }
     let site = Int(life.site & ~Self.kept) &- 1
-    let size = sites[site].size
     if frees {
       living.remove(object)
     } else {
       place.pointee.site |= Self.kept
     }
-    return LifeEvent(site: site, tag: life.tag, size: size, ends: !isKept, frees: frees)
+    return LifeEvent(site: site, tag: life.tag, size: sizes[site], ends: !isKept, frees: frees)
   }
 
   /// What is left at the end: `ends` tells that it still lives, `frees` is true, as its memory is still there.
@@ -64,7 +64,7 @@ final class LifeTracker {
       guard place.pointee.site != 0 else { return }
       let site = Int(place.pointee.site & ~Self.kept) &- 1
       let isKept = place.pointee.site & Self.kept != 0
-      use(LifeEvent(site: site, tag: place.pointee.tag, size: sites[site].size, ends: !isKept, frees: true))
+      use(LifeEvent(site: site, tag: place.pointee.tag, size: sizes[site], ends: !isKept, frees: true))
     }
   }
 }

@@ -17,16 +17,18 @@ final class ReferenceCounts {
   private let references: ReferenceRecording
   private let rows: [TypeIdentity]
   private let rowOfSite: [Int]
-  private var sums: [Sums]
+  private var sums: [Sums] = []
   private let living = ObjectTable<Life>(empty: Life(row: 0, count: 0))
   // A thread's last release may stand behind the death that another thread's record told: of what died last it is known
   // what it was. By the low bits of the object.
   private var gone = [(object: Int, row: Int32)](repeating: (-1, 0), count: ReferenceCounts.remembered)
   private static let remembered = 4096
 
-  init(_ analysis: Analysis) {
+  /// Nil where those of no type were recorded: then there is nothing to count.
+  init?(_ analysis: Analysis) {
     references = ReferenceRecording(analysis.trace)
     rows = analysis.catalog.rows
+    guard rows.contains(where: references.holds) else { return nil }
     rowOfSite = analysis.catalog.rowOfSite
     sums = Array(repeating: Sums(), count: rows.count)
   }

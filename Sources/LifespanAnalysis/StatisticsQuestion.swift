@@ -49,9 +49,9 @@ private final class StatisticsCollector: Collector<Statistics> {
   private let siteCount: Int
   // 0: not there; else site + 1, and the two flags.
   private let living = ObjectTable<UInt32>(empty: 0)
-  private static let kept: UInt32 = 1 << 31
-  private static let newestOfThread: UInt32 = 1 << 30
-  private static let siteMask: UInt32 = 1 << 30 - 1
+  @inline(__always) private static var kept: UInt32 { 1 << 31 }
+  @inline(__always) private static var newestOfThread: UInt32 { 1 << 30 }
+  @inline(__always) private static var siteMask: UInt32 { 1 << 30 - 1 }
   private var newest: [UInt32: Int] = [:]
   private var unknownDeaths = 0
   private let references: ReferenceCounts?
@@ -74,33 +74,56 @@ private final class StatisticsCollector: Collector<Statistics> {
   deinit { counts.deallocate() }
 
   override func take(_ batch: EventBatch) {
-    let isSimple = window.isWhole && !question.countsTemporary && references == nil
+    if window.isWhole && !question.countsTemporary && references == nil {
+      takeSimple(batch)
+      return
+    }
+    for index in 0..<batch.count {
+      let kind = batch.kinds[index] & 0x3f
+      if kind == KindSets.birth {
+        birth(batch, index, batch.objects[index], batch.sites[index])
+      } else if window.sees(batch, index) {
+        other(batch, index, batch.objects[index], EventKind(kind))
+      }
+    }
+  }
+
+  /// Where nothing but births and ends counts, wherever they lie: what `stats` is asked almost always.
+  private func takeSimple(_ batch: EventBatch) {
     let counts = self.counts
     let living = self.living
     let kinds = batch.kinds
     let objects = batch.objects
     let sites = batch.sites
-    for index in 0..<batch.count {
+    let count = batch.count
+    var young = living.young
+    var index = 0
+    while index < count {
       let kind = kinds[index] & 0x3f
       let object = objects[index]
-      if kind == EventKind.birth.rawValue {
+      if kind == KindSets.birth {
         let site = sites[index]
-        if isSimple {
-          counts[Int(site)].births &+= 1
-          living.insert(object, site &+ 1)
+        counts[Int(site)].births &+= 1
+        if young.holds(object) {
+          young.place(object).pointee = site &+ 1
         } else {
-          birth(batch, index, object, site)
+          living.insert(object, site &+ 1)
+          young = living.young
         }
-      } else if kind == EventKind.death.rawValue, isSimple, object >= 0 {
-        guard let place = living.place(object), place.pointee != 0 else { continue }
-        let state = place.pointee
-        let site = Int(state & Self.siteMask) &- 1
-        if state & Self.kept == 0 { counts[site].ended &+= 1 }
-        counts[site].freed &+= 1
-        living.remove(object)
-      } else if isSimple || window.sees(batch, index) {
+      } else if young.holds(object), KindSets.has(KindSets.freeing, kind),
+        young.place(object).pointee & Self.kept == 0
+      {
+        let place = young.place(object)
+        let site = Int(place.pointee) &- 1
+        place.pointee = 0
+        if site >= 0 {
+          counts[site].ended &+= 1
+          counts[site].freed &+= 1
+        }
+      } else {
         other(batch, index, object, EventKind(kind))
       }
+      index &+= 1
     }
   }
 
@@ -119,12 +142,11 @@ private final class StatisticsCollector: Collector<Statistics> {
   }
 
   private func other(_ batch: EventBatch, _ index: Int, _ object: Int, _ kind: EventKind) {
-    if kind == .retain || kind == .release {
-      references?.changed(object, kind, batch.amounts[index])
+    let frees = KindSets.has(KindSets.freeing, kind.rawValue)
+    guard frees || kind == .deinitEnded || kind == .moved else {
+      if kind == .retain || kind == .release { references?.changed(object, kind, batch.amounts[index]) }
       return
     }
-    let frees = kind == .death || kind == .free || kind == .plainFree || kind == .endNotSeen
-    guard frees || kind == .deinitEnded || kind == .moved else { return }
     guard let place = living.place(object), place.pointee & Self.siteMask != 0 else {
       if object < 0, kind == .death || kind == .deinitEnded || kind == .plainFree { unknownDeaths += 1 }
       return

@@ -10,16 +10,12 @@ struct Holes {
   /// Ends that were not seen.
   private(set) var endsNotSeen: UInt64 = 0
 
-  /// Counts a batch. Two plain loops: a pass has hundreds of millions of events, and almost none of these.
+  /// Counts a batch. A pass has hundreds of millions of events, and almost none of these: most batches say that at once.
   mutating func take(_ batch: EventBatch, withTimes: Bool) {
-    var unknown = 0
-    var notSeen = 0
-    for index in 0..<batch.count {
-      unknown &+= batch.objects[index] < 0 ? 1 : 0
-      notSeen &+= batch.kinds[index] & 0x3f == EventKind.endNotSeen.rawValue ? 1 : 0
+    if batch.holds(.endNotSeen) {
+      for index in 0..<batch.count where batch.kind(index) == .endNotSeen { endsNotSeen &+= 1 }
     }
-    endsNotSeen &+= UInt64(notSeen)
-    if unknown > 0 { countDeaths(batch) }
+    if batch.holdsUnknown { countDeaths(batch) }
     guard withTimes else { return }
     var latest = newest?.rawValue ?? .min
     for index in 0..<batch.count { latest = max(latest, batch.times[index]) }

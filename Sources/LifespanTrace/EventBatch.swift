@@ -89,6 +89,16 @@ public struct EventBatch {
   public internal(set) var count = 0
   /// Index of its first event in the recording.
   public internal(set) var firstIndex: UInt64 = 0
+  /// Which kinds occur, a bit each, and `unknownObjects`.
+  var seen: UInt64 = 0
+  /// A bit that no kind has, as kinds have six: objects without a birth occur.
+  static let unknownObjects: UInt64 = 1 << 63
+
+  /// Whether events of that kind occur in it.
+  public func holds(_ kind: EventKind) -> Bool { seen &>> UInt64(kind.rawValue & 0x3f) & 1 != 0 }
+  /// Whether events occur in it of objects whose birth is not in the file.
+  public var holdsUnknown: Bool { seen & EventBatch.unknownObjects != 0 }
+
   /// The kinds as they stand in the file: low six bits the kind, bit 6 a stack, bit 7 an amount.
   public internal(set) var kinds: UnsafePointer<UInt8>
   /// The object: its birth's position among the births of the file, from 0; negative when its birth is not in the

@@ -13,12 +13,14 @@ final class EventBuffers {
   let threads: UnsafeMutablePointer<UInt32>
   let generations: UnsafeMutablePointer<UInt32>
   let stacks: UnsafeMutablePointer<UInt32>
+  /// For batches that outlive their chunk.
+  let kinds: UnsafeMutablePointer<UInt8>
   private let block: UnsafeMutableRawPointer
 
   init() {
     let count = EventBatch.capacity
-    // Six columns of 8 bytes and four of 4, and the amounts.
-    let size = count * (6 * 8 + 4 * 4 + MemoryLayout<EventAmount>.stride)
+    // Six columns of 8 bytes, four of 4, one of 1, and the amounts.
+    let size = count * (6 * 8 + 4 * 4 + 1 + MemoryLayout<EventAmount>.stride)
     let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 64)
     block.initializeMemory(as: UInt8.self, repeating: 0, count: size)
     var offset = 0
@@ -37,6 +39,7 @@ final class EventBuffers {
     threads = column(UInt32.self)
     generations = column(UInt32.self)
     stacks = column(UInt32.self)
+    kinds = column(UInt8.self)
     self.block = block
   }
 

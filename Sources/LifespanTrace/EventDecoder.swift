@@ -11,7 +11,7 @@ final class EventDecoder {
   let columns: EventColumns
   let sites: [SiteRecord]
   let ticksPerUnit: Int64
-  let buffers = EventBuffers()
+  private(set) var buffers = EventBuffers()
 
   // Of the recording.
   private var runs = SerialRuns()
@@ -45,6 +45,12 @@ final class EventDecoder {
     batch = buffers.batch
   }
 
+  /// Decodes the next batches into this memory.
+  func use(_ buffers: EventBuffers) {
+    self.buffers = buffers
+    batch = buffers.batch
+  }
+
   private static let known = Set<UInt8>([
     0x81, 0x82, 0x03, 0x04, 0x85, 0x86, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x8d, 0x8f,
   ])
@@ -69,9 +75,6 @@ final class EventDecoder {
     } catch {
       throw .malformed(error)
     }
-    if chunk.moves == nil, kinds.contains(where: { $0 & 0x3f == EventKind.moved.rawValue }) {
-      throw .damaged("moves, but no column of them")
-    }
     self.kinds = kinds
     total = kinds.count
     done = 0
@@ -95,6 +98,7 @@ final class EventDecoder {
     batch.count = count
     batch.firstIndex = firstIndex &+ UInt64(done)
     try decodeObjects(count)
+    if chunk.moves == nil, batch.holds(.moved) { throw .damaged("moves, but no column of them") }
     if columns.contains(.times) { decodeTimes(count) }
     if columns.contains(.threads) { decodeThreads(count) }
     if columns.contains(.tasks) { decodeTasks(count) }
@@ -136,8 +140,11 @@ final class EventDecoder {
     let sites = buffers.sites
     let siteCount = UInt64(self.sites.count)
     var good = true
+    var seen: UInt64 = 0
     for index in 0..<count {
-      if kinds[index] & 0x3f == 1 {
+      let kind = kinds[index] & 0x3f
+      seen |= 1 &<< UInt64(kind)
+      if kind == 1 {
         let site = siteCursor.varint()
         good = good && site < siteCount
         if hasSerials { good = EventDecoder.skipSerials(&runs, &serialCursor) && good }
@@ -146,11 +153,15 @@ final class EventDecoder {
       } else {
         let back = objectCursor.varint()
         good = good && back <= runs.newest
-        objects[index] = back == 0 ? EventBatch.unknownObject : runs.position(of: runs.newest &- back &+ 1)
+        let object = back == 0 ? EventBatch.unknownObject : runs.position(of: runs.newest &- back &+ 1)
+        objects[index] = object
+        // Of a negative number the bit that says so.
+        seen |= UInt64(bitPattern: Int64(object)) & EventBatch.unknownObjects
       }
       // Looked at in the loop: what follows a bad reference must not run on with it.
       if !good { break }
     }
+    batch.seen = seen
     guard good, !siteCursor.failed, !objectCursor.failed else {
       throw .damaged("a site or an object near event \(batch.firstIndex) is damaged")
     }

@@ -133,16 +133,79 @@ public final class Trace {
   public func forEachBatch(
     _ columns: EventColumns, _ use: (EventBatch) -> Void
   ) throws(TraceError) -> (events: UInt64, births: UInt64) {
+    let length = eventChunks.reduce(0) { $0 + UInt64($1.header.rawLength) }
+    return try forEachBatch(columns, ahead: eventChunks.count > 2 && length >= Trace.aheadLength, use)
+  }
+
+  // Raw bytes of all events from which a second thread pays: about a millisecond's work.
+  private static let aheadLength: UInt64 = 256 << 10
+
+  /// `ahead`: decoded on a second thread, where one can be had. The batches are the same.
+  func forEachBatch(
+    _ columns: EventColumns, ahead: Bool, _ use: (EventBatch) -> Void
+  ) throws(TraceError) -> (events: UInt64, births: UInt64) {
     let decoder = EventDecoder(columns: columns, header: header, sites: sites, marks: marks)
-    for expected in eventChunks {
-      reader.seek(to: expected)
-      guard let chunk = try reader.next(), chunk == expected else {
-        ending = reader.ending.reason == .whole ? TraceEnding(offset: expected.offset, reason: .cut) : reader.ending
-        break
+    if ahead, let thread = DecodingAhead(decoder) {
+      defer { withExtendedLifetime(thread) {} }
+      do throws(TraceError) {
+        try pass(thread, use)
+        thread.stop()
+      } catch {
+        thread.stop()
+        throw error
       }
+      return (decoder.events, decoder.births)
+    }
+    for expected in eventChunks {
+      guard let chunk = try read(expected) else { break }
       guard try decode(chunk, with: decoder, use) else { break }
     }
     return (decoder.events, decoder.births)
+  }
+
+  /// Reads an EVENTS chunk again; nil where that can't be done any more: `ending` then says why.
+  private func read(_ expected: TraceReader.Chunk) throws(TraceError) -> TraceReader.Chunk? {
+    reader.seek(to: expected)
+    if let chunk = try reader.next(), chunk == expected { return chunk }
+    ending = reader.ending.reason == .whole ? TraceEnding(offset: expected.offset, reason: .cut) : reader.ending
+    return nil
+  }
+
+  /// Two chunks are with the thread: one that it decodes, and the one after that. A file that can't be read further ends the
+  /// pass behind what was read before, as it would without the thread.
+  private func pass(_ thread: DecodingAhead, _ use: (EventBatch) -> Void) throws(TraceError) {
+    var under: [TraceReader.Chunk] = []
+    var next = 0
+    var trouble: TraceError?
+    func submit() {
+      guard next < eventChunks.count, trouble == nil else { return }
+      do throws(TraceError) {
+        guard let chunk = try read(eventChunks[next]), let stored = reader.storedPayload() else {
+          next = eventChunks.count
+          return
+        }
+        thread.submit(chunk.header, stored)
+        under.append(chunk)
+        next += 1
+      } catch {
+        trouble = error
+      }
+    }
+    submit()
+    submit()
+    while let chunk = under.first {
+      switch thread.next() {
+      case .batch(let batch): use(batch)
+      case .chunkEnd:
+        under.removeFirst()
+        submit()
+      case .failed(let failure):
+        try fail(chunk, failure)
+        ending = reader.ending
+        return
+      }
+    }
+    if let trouble { throw trouble }
   }
 
   private func decode(

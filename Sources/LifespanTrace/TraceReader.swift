@@ -97,6 +97,11 @@ public struct TraceReader {
     }
   }
 
+  /// The same as it is stored, not decompressed.
+  func storedPayload() -> UnsafeRawBufferPointer? {
+    current.map { buffers.storedBytes(Int($0.header.storedLength)) }
+  }
+
   /// Ends the reading in front of a chunk whose content turned out to be damaged.
   public mutating func stop(at chunk: Chunk, _ what: String) {
     ending = TraceEnding(offset: chunk.offset, reason: .damaged(what))
@@ -166,7 +171,7 @@ public struct TraceReader {
 }
 
 /// The two buffers that a reader uses again and again, and zstd's context.
-private final class ChunkBuffers {
+final class ChunkBuffers {
   private var stored = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var raw = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var context: OpaquePointer?

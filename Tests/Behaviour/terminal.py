@@ -73,3 +73,23 @@ def suspend(bench):
     recording = Recording(bench, trace, None, [])
     recording.has("Program.First", 4, 4)
     recording.has("Program.Second", 3, 3)
+
+
+@behaviour("reading that takes above a second says on a terminal how far it is, and takes the line away before the report")
+def progress(bench):
+    bench.recorder_only()
+    words, trace = bench.record_words(bench.steps("make First 4 exit 0"))
+    bench.run(words)
+    # A clock that runs ahead: neither a large trace nor a slow machine is needed.
+    late = ["env", "LD_PRELOAD=" + bench.program("late_clock.c", "-shared", "-fPIC"), bench.lifespan, "stats", trace]
+    with Terminal(bench, late) as terminal:
+        percent = int(terminal.until(r"\rlifespan: reading .*trace\d+\.lifespan: (\d+) %").group(1))
+        terminal.until(r"\r +\r")
+        terminal.until(r"Program\.First")
+        status = terminal.process.wait(60)
+    expect(status == 0 and 0 <= percent <= 100, f"exit status {status}, {percent} %")
+    report = terminal.out[terminal.out.rindex("\r", 0, terminal.out.index("Program.First")) + 1 :]
+    expect("reading" not in report, f"the line is still there: {report[:200]!r}")
+    for options in [[], ["--json"]]:
+        result = bench.run([*late, *options])
+        expect(result.status == 0 and "reading" not in result.out + result.err, f"no terminal, but: {result.err[:200]!r}")

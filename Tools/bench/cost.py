@@ -25,6 +25,10 @@ LIMITS = {
     "bytes of an event, one thread": (0.02, 0.2), # a slow machine closes more chunks: one every 25 ms
     "allocations of the reader for a million events": (0, 400),
     "MB of the reader for four million events more": (-3, 3),
+    "MB of the reader": (10, 25),
+    "instructions of the reader for an event": (70, 115),
+    "instructions of a mark, 10 living": (150, 230),
+    "instructions of a mark, 10,000 living, less those": (-10, 10),
 }
 
 
@@ -42,6 +46,8 @@ class Cost:
         run(["swiftc", "-O", "-parse-as-library", f"{HERE}/programs/alloc.swift", "-o", self.program])
         self.references = os.path.join(folder, "references")
         run(["swiftc", "-O", f"{HERE}/programs/references.swift", "-o", self.references])
+        self.marks = os.path.join(folder, "marks")
+        run(["swiftc", "-O", "-parse-as-library", f"{HERE}/programs/marks.swift", "-o", self.marks])
         # valgrind reads no DWARF 5 of this kind, and needs none.
         self.preload = os.path.join(folder, "liblifespan_preload.so")
         shutil.copy(os.path.join(ROOT, ".build/release/liblifespan_preload.so"), self.preload)
@@ -94,6 +100,16 @@ class Cost:
                     "-o", f"{self.folder}/c.lifespan", "--", self.program, "24", str(pairs)], {"LIFESPAN_PRELOAD": self.preload})
         return int(re.search(r"Collected : (\d+)", said)[1])
 
+    def reader_instructions(self, path):
+        command = os.path.join(self.folder, "lifespan")
+        said = run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", command, "stats", path])
+        return int(re.search(r"Collected : (\d+)", said)[1])
+
+    def mark_instructions(self, living):
+        """Of a mark inside the program, while so many objects live."""
+        few, many = (self.valgrind([self.marks, str(living), str(count)], []) for count in (100, 1100))
+        return (many - few) / 1000
+
     def ask(self, *words):
         return subprocess.run([LIFESPAN, *words], capture_output=True, text=True, check=True).stdout
 
@@ -136,7 +152,14 @@ class Cost:
         (short, few), (long, many) = self.trace("short", 100_000), self.trace("long", 2_100_000)
         yield names[8], os.path.getsize(long) / many
         yield names[9], (self.reader_allocations(long) - self.reader_allocations(short)) / (many - few) * 1e6
-        yield names[10], self.peak(long) - self.peak(short)
+        peak = self.peak(short)
+        yield names[10], self.peak(long) - peak
+        yield names[11], peak
+        middle, more = self.trace("middle", 600_000)
+        yield names[12], (self.reader_instructions(middle) - self.reader_instructions(short)) / (more - few)
+        each = self.mark_instructions(10)
+        yield names[13], each
+        yield names[14], self.mark_instructions(10_000) - each
 
 
 def main():

@@ -1,7 +1,8 @@
 // What a running recording says of itself: one line of JSON in the answer to STATUS. Made by RecordSession, read by
 // RunningRecording, printed by `list`.
 
-import Foundation
+// All of Foundation would take half of the command's start, most of it for ICU.
+import FoundationEssentials
 
 /// The state of one running `record`.
 struct RecordingStatus: Codable, Equatable, Sendable {
