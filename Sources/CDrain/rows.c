@@ -112,6 +112,7 @@ void drain_end_rows(struct lifespan_drain *d, struct drain_encoder *e, bool clea
   rows_end(e, "stacks_full", atomic_load_explicit(&map->stacks_full, memory_order_relaxed));
   rows_end(e, "stacks_checked", atomic_load_explicit(&map->stacks_checked, memory_order_relaxed));
   rows_end(e, "stacks_equal", atomic_load_explicit(&map->stacks_equal, memory_order_relaxed));
+  rows_end(e, "stacks_guessed", atomic_load_explicit(&map->stacks_guessed, memory_order_relaxed));
   rows_end(e, "late", c->late);
   rows_end(e, "ends_not_seen", c->ends_not_seen);
   rows_end(e, "swapped", c->swapped);

@@ -112,11 +112,16 @@ static inline bool take_known(struct lifespan_walk *walk, uint32_t id, uint32_t 
 static void check(struct lifespan_thread *thread, uintptr_t pc, uintptr_t sp, uintptr_t fp) {
   const struct lifespan_walk *walk = &thread->walk;
   uint64_t reference[CHECK_ROOM];
-  unsigned frames = lifespan_walk_reference(walk, pc, sp, fp, NULL, reference, CHECK_ROOM);
+  unsigned known, frames = lifespan_walk_reference(walk, pc, sp, fp, NULL, reference, CHECK_ROOM, &known), same = 0;
   if (!frames) return;
-  bool equal = lifespan_walk_agrees(walk, reference, frames);
-  atomic_fetch_add_explicit(&lifespan_process.map->stacks_checked, 1, memory_order_relaxed);
-  if (equal) atomic_fetch_add_explicit(&lifespan_process.map->stacks_equal, 1, memory_order_relaxed);
+  struct lifespan_map *map = lifespan_process.map;
+  atomic_fetch_add_explicit(&map->stacks_checked, 1, memory_order_relaxed);
+  if (lifespan_walk_agrees(walk, reference, frames)) {
+    atomic_fetch_add_explicit(&map->stacks_equal, 1, memory_order_relaxed);
+    return;
+  }
+  while (same < frames && same < walk->count && reference[same] == walk->pcs[walk->count - 1 - same]) same++;
+  if (same >= known) atomic_fetch_add_explicit(&map->stacks_guessed, 1, memory_order_relaxed);
 }
 
 // False: the tree is full.

@@ -60,8 +60,9 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
 
 // `registers`: 17 words in DWARF's order (rax rdx rcx rbx rsi rdi rbp rsp r8…r15 rip) or NULL; of them rbx and r12…r15 are used.
 // The reference: the same stack by libunwind's address-space interface over our load map and bounded reads, innermost first into pcs.
-// Returns the number of frames, 0 when libunwind is not there. In hooks: allocates nothing, no lock, no descriptor of its own.
-unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp, const void *registers, uint64_t *pcs, unsigned room);
+// Returns the number of frames, 0 when libunwind is not there; `known`: of these, how many it found by unwind information: it guesses behind a function
+// that has none (UINT_MAX: all). In hooks: allocates nothing, no lock, no descriptor of its own.
+unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp, const void *registers, uint64_t *pcs, unsigned room, unsigned *known);
 
 // Does a walk agree with the reference's frames (innermost first)? Compared are the frames on the stack: a walk that went on through
 // async contexts, or was cut, agrees when all frames up to there are the same. In hooks.

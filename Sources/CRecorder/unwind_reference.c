@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,6 +72,7 @@ struct walker {
   uintptr_t pc, sp, fp, hi;
   const uint64_t *registers;   // 17 words in DWARF's order, or NULL
   struct images_entry image;   // the last one used
+  bool without_information;    // what is asked for the frame that is being left
   bool in_table;               // libunwind reads unwind tables, whose personality pointers may be written; else
                                // it guesses, and must not take data for code
 };
@@ -116,6 +118,7 @@ static int access_reg(space_t space, int reg, uint64_t *value, int write, void *
 
 static int find_proc_info(space_t space, uint64_t pc, struct proc_info *info, int need, void *context) {
   struct walker *w = context;
+  w->without_information = true;
   if (!in_image(w, pc) && !images_entry_at(pc, &w->image)) {
     w->image = (struct images_entry){0};
     return ENOINFO_;
@@ -127,6 +130,7 @@ static int find_proc_info(space_t space, uint64_t pc, struct proc_info *info, in
   w->in_table = true;
   int result = unwinder.search(space, pc, &table, info, need, context);
   w->in_table = false;
+  w->without_information = result < 0;
   return result;
 }
 
@@ -212,9 +216,10 @@ const char *lifespan_reference_start(void) {
 }
 
 unsigned unwind_by_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-                             const void *registers, uint64_t *pcs, unsigned room, uint32_t *end) {
+                             const void *registers, uint64_t *pcs, unsigned room, uint32_t *end, unsigned *known) {
   struct cursor cursor;
   *end = LIFESPAN_END_NO_ROW;
+  *known = UINT_MAX;
   if (!unwinder.space || !room) return 0;
   pcs[0] = pc;
   if (!bounds->hi || sp < bounds->lo || sp >= bounds->hi) {
@@ -225,8 +230,10 @@ unsigned unwind_by_reference(const struct lifespan_walk *bounds, uintptr_t pc, u
   unsigned count = 1;
   if (unwinder.init(&cursor, unwinder.space, &w) < 0) return count;
   for (;;) {
+    w.without_information = false;
     int step = unwinder.step(&cursor);
     uint64_t next = 0;
+    if (w.without_information && *known == UINT_MAX) *known = count;
     if (step > 0 && unwinder.get(&cursor, RIP, &next)) step = EINVAL_;
     if (step <= 0 || !next) {
       *end = step == ENOINFO_ ? LIFESPAN_END_NO_ROW : step < 0 ? LIFESPAN_END_RANGE : LIFESPAN_END_WHOLE;
@@ -241,9 +248,9 @@ unsigned unwind_by_reference(const struct lifespan_walk *bounds, uintptr_t pc, u
 }
 
 unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-                                 const void *registers, uint64_t *pcs, unsigned room) {
+                                 const void *registers, uint64_t *pcs, unsigned room, unsigned *known) {
   uint32_t end;
-  return unwind_by_reference(bounds, pc, sp, fp, registers, pcs, room, &end);
+  return unwind_by_reference(bounds, pc, sp, fp, registers, pcs, room, &end, known);
 }
 
 #endif

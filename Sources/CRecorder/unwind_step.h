@@ -103,7 +103,7 @@ unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool care
 // The reference with the reason of its end; unwind_reference.c.
 struct lifespan_walk;
 unsigned unwind_by_reference(const struct lifespan_walk *bounds, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-                             const void *registers, uint64_t *pcs, unsigned room, uint32_t *end);
+                             const void *registers, uint64_t *pcs, unsigned room, uint32_t *end, unsigned *known);
 
 #pragma GCC visibility pop
 #endif

@@ -231,7 +231,7 @@ static __attribute__((noinline)) unsigned walk_by_reference(struct lifespan_walk
                                                             uintptr_t fp, uint32_t depth) {
   uint64_t *pcs = w->opaque; // not needed in this mode, and a thread may have a small stack
   uint32_t end = LIFESPAN_END_NO_ROW;
-  unsigned count = unwind_by_reference(w, pc, sp, fp, NULL, pcs, depth, &end);
+  unsigned known, count = unwind_by_reference(w, pc, sp, fp, NULL, pcs, depth, &end, &known);
   return put_plain(w, pcs, count, end);
 }
 

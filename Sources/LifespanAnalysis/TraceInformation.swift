@@ -190,6 +190,8 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   public var stacksChecked: UInt64 { counters["stacks_checked"] ?? 0 }
   /// Those of them that were equal.
   public var stacksEqual: UInt64 { counters["stacks_equal"] ?? 0 }
+  /// Others, which differ only from where libunwind has no unwind information and guesses.
+  public var stacksGuessed: UInt64 { counters["stacks_guessed"] ?? 0 }
   /// Stacks not kept, as the table was full.
   public var stacksFull: UInt64 { counters["stacks_full"] ?? 0 }
   /// Nanoseconds that the program waited for full rings.

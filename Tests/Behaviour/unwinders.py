@@ -1,6 +1,8 @@
 """What an unwinder in a hook can do to a program; every mode must leave it alone."""
 
-from harness import behaviour
+import re
+
+from harness import behaviour, expect
 
 MODES = ("auto", "fp", "libunwind", "none")
 
@@ -22,8 +24,6 @@ def loader_lock(bench):
 def descriptors(bench):
     program = bench.program("descriptors.swift")
     if not bench.lifespan:
-        from harness import expect
-
         out = bench.run([program, bench.folder]).out
         expect("opened: [3, 4]\ntrue\ntrue\nopen at the end: [3, 4]\n" in out, out)
     in_every_mode(bench, [program, bench.folder])
@@ -43,3 +43,16 @@ def number_in_rbp(bench):
 @behaviour("C++ exceptions are unwound by the program's own unwinder")
 def exceptions(bench):
     bench.unrecorded([bench.program("exceptions.cpp")], ["swift"])
+
+
+@behaviour("stacks of async functions without frame pointers are libunwind's wherever it has unwind information")
+def checked(bench):
+    # Built like a user's `swiftc -O`; what libunwind guesses behind a function without information is told apart.
+    program = bench.program("../../Tools/bench/programs/tasks.swift")
+    bench.needs_recorder()
+    words, _ = bench.record_words([program, "50"], ["--check-unwind", "1"])
+    result = bench.run(words)
+    said = re.search(r"checked against libunwind: ([\d,]+), equal ([\d,]+)(?:, guessed by it ([\d,]+))?", result.err)
+    expect(said, f"nothing was checked: {result.err}")
+    every, equal, guessed = (int(number.replace(",", "")) if number else 0 for number in said.groups())
+    expect(every > 1000 and every == equal + guessed and guessed * 20 < every, f"{every} checked, {equal} equal, {guessed} guessed")

@@ -17,7 +17,8 @@ import Testing
     ]
     builder.end = [
       EndRecord(key: "clean", value: 1), EndRecord(key: "exit_status", value: 256),
-      EndRecord(key: "stacks_checked", value: 10), EndRecord(key: "stacks_equal", value: 9),
+      EndRecord(key: "stacks_checked", value: 10), EndRecord(key: "stacks_equal", value: 8),
+      EndRecord(key: "stacks_guessed", value: 1),
       EndRecord(key: "waited_ns", value: 5), EndRecord(key: "lost", value: 8),
     ]
     let node = builder.type("App.Node")
@@ -47,7 +48,8 @@ import Testing
     #expect(information.end == TraceTime(3000))
     #expect(information.exitStatus == 256)
     #expect(information.endedByItself == true)
-    #expect(information.stacksChecked == 10 && information.stacksEqual == 9 && information.waitedNanoseconds == 5)
+    #expect(information.stacksChecked == 10 && information.stacksEqual == 8 && information.stacksGuessed == 1)
+    #expect(information.waitedNanoseconds == 5)
     #expect(information.wasPaused)
     #expect(information.olderEventsDropped == 12)
     #expect(!information.isCut)

@@ -127,7 +127,8 @@ void session_map_reason(const struct lifespan_map *map, char *room, size_t lengt
   room[most - 1] = 0;
 }
 
-uint64_t session_map_checked(const struct lifespan_map *map, uint64_t *equal) {
+uint64_t session_map_checked(const struct lifespan_map *map, uint64_t *equal, uint64_t *guessed) {
+  *guessed = atomic_load_explicit(&map->stacks_guessed, memory_order_relaxed);
   *equal = atomic_load_explicit(&map->stacks_equal, memory_order_relaxed);
   return atomic_load_explicit(&map->stacks_checked, memory_order_relaxed);
 }

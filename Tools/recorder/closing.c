@@ -41,6 +41,7 @@ static void put_recorded(FILE *out) {
     sum.counts.ends_not_seen += one->counts.ends_not_seen;
     sum.checked += one->checked;
     sum.equal += one->equal;
+    sum.guessed += one->guessed;
   }
   fputs(": ", out);
   put_things(out, sum.counts.events, "event");
@@ -57,6 +58,10 @@ static void put_recorded(FILE *out) {
     put_count(out, sum.checked);
     fputs(", equal ", out);
     put_count(out, sum.equal);
+    if (sum.guessed) {
+      fputs(", guessed by it ", out);
+      put_count(out, sum.guessed);
+    }
   }
   if (limitation) fprintf(out, ", capture %s", limitation);
   fputc('.', out);

@@ -160,7 +160,7 @@ struct finished {
   int error;
   char *limitation; // NULL: complete
   int unbounded;    // errno of why the trace was not made anew any more, 0: it was
-  uint64_t checked, equal;
+  uint64_t checked, equal, guessed;
 };
 // Takes the file. NULL: not possible, *problem says why.
 struct recording *recording_begin(pid_t pid, struct facts facts, const struct record_options *options, struct trace_file file,

@@ -225,7 +225,7 @@ struct finished recording_finish(struct recording *self, int wait_status) {
   if (self->next) lifespan_drain_renewed(self->drain, &result.unbounded);
   lifespan_drain_destroy(self->drain);
   session_next_destroy(self->next);
-  result.checked = session_map_checked(self->map, &result.equal);
+  result.checked = session_map_checked(self->map, &result.equal, &result.guessed);
   session_map_leave(self->map);
   session_map_close(self->map, self->mapping);
   if (!began) {

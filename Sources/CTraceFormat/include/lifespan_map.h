@@ -268,6 +268,7 @@ struct lifespan_map {
   _Atomic uint64_t stacks_full;     // stacks not stored: table full
   _Atomic uint64_t stacks_checked;  // against libunwind
   _Atomic uint64_t stacks_equal;
+  _Atomic uint64_t stacks_guessed;  // different from where libunwind has no unwind information and guesses
   _Atomic uint64_t rings_refused;   // events without a ring (more threads than slots, no memory)
   _Atomic uint32_t next_thread;     // numbers handed out so far
   _Atomic uint32_t marks;           // number handed out so far: unnamed marks are A, B, … by the reader

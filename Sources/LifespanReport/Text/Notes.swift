@@ -62,7 +62,8 @@ extension Preface {
     if stacks > 0 {
       notes.append("\(Units.things(stacks, "stack")) \(was(stacks)) not kept: the table of stacks was full")
     }
-    let differing = information.stacksChecked &- min(information.stacksEqual, information.stacksChecked)
+    let alike = information.stacksEqual &+ information.stacksGuessed
+    let differing = information.stacksChecked &- min(alike, information.stacksChecked)
     if differing > 0 {
       notes.append(
         "\(Units.count(differing)) of \(Units.things(information.stacksChecked, "checked stack")) "

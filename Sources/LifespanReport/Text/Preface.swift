@@ -33,14 +33,16 @@ public enum Preface {
   /// The notes, then one line that says which recording this is, then what was checked of it.
   static func lines(_ subject: ReportSubject, style: TextStyle) -> [String] {
     let information = subject.information
-    let checked = checkedStacks(information.stacksChecked, equal: information.stacksEqual)
+    let checked = checkedStacks(
+      information.stacksChecked, equal: information.stacksEqual, guessed: information.stacksGuessed)
     return notes(subject).flatMap { style.warning($0) } + [headline(subject)] + [checked].compactMap { $0 } + [""]
   }
 
   /// What `record --check-unwind` found; nil where nothing was checked.
-  public static func checkedStacks(_ checked: UInt64, equal: UInt64) -> String? {
+  public static func checkedStacks(_ checked: UInt64, equal: UInt64, guessed: UInt64) -> String? {
     guard checked > 0 else { return nil }
-    return "stacks checked against libunwind: \(Units.count(checked)), equal \(Units.count(equal))"
+    let guesses = guessed > 0 ? ", guessed by it \(Units.count(guessed))" : ""
+    return "stacks checked against libunwind: \(Units.count(checked)), equal \(Units.count(equal))" + guesses
   }
 
   /// `App (pid 7): 12.400 s, 1,204,331 events, 0 lost`.

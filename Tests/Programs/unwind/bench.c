@@ -23,13 +23,14 @@ static volatile int sink;
 __attribute__((noinline)) void hook(int kind, int number) {
   uintptr_t *frame = __builtin_frame_address(0), pc = frame[1], sp = (uintptr_t)(frame + 2), fp = frame[0];
   static uint64_t pcs[512];
+  unsigned known;
   (void)number;
   if (kind == 1 || kind == 3) walk->count = 0;
   switch (kind) {
     case 0: case 1: frames[kind] = lifespan_walk_stack(walk, pc, sp, fp, LIFESPAN_UNWIND_FP, 256); break;
     case 2: case 3: frames[kind] = lifespan_walk_stack(walk, pc, sp, fp, LIFESPAN_UNWIND_AUTO, 256); break;
     case 4: frames[kind] = (unsigned)unw_backtrace((void **)pcs, 256); break;
-    default: frames[kind] = lifespan_walk_reference(walk, pc, sp, fp, NULL, pcs, 256);
+    default: frames[kind] = lifespan_walk_reference(walk, pc, sp, fp, NULL, pcs, 256, &known);
   }
 }
 

@@ -86,7 +86,7 @@ static bool is_guess(const uint64_t *pcs, unsigned count) {
 
 static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   static __thread uint64_t pcs[512] __attribute__((tls_model("initial-exec")));
-  unsigned count = 0;
+  unsigned count = 0, known;
   plain->count = 0;
   lifespan_walk_stack(plain, pc, sp, fp, mode, depth);
   bool same = plain->count == walk->count && plain->end == walk->end;
@@ -97,7 +97,7 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
     count = (unsigned)(got - skip);
     memmove(pcs, pcs + skip, count * 8);
   } else {
-    count = lifespan_walk_reference(walk, pc, sp, fp, NULL, pcs, 512);
+    count = lifespan_walk_reference(walk, pc, sp, fp, NULL, pcs, 512, &known);
   }
   if (cut && walk->count > 2) {
     memmove(walk->pcs, walk->pcs + 2, (walk->count - 2) * 8);

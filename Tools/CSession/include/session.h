@@ -33,8 +33,8 @@ uint32_t session_map_capture(const struct lifespan_map *map);
 uint32_t session_map_runtime(const struct lifespan_map *map);
 // Why the capture is not complete, as the program says; always terminated. After the program's end or while it runs.
 void session_map_reason(const struct lifespan_map *map, char *room, size_t length);
-// Stacks that were compared with libunwind's (--check-unwind), and those that were equal. Any thread.
-uint64_t session_map_checked(const struct lifespan_map *map, uint64_t *equal);
+// Stacks that were compared with libunwind's (--check-unwind), those that were equal, and others that differ only from where it guesses. Any thread.
+uint64_t session_map_checked(const struct lifespan_map *map, uint64_t *equal, uint64_t *guessed);
 // Says goodbye: no producer waits for us any more.
 void session_map_leave(struct lifespan_map *map);
 // The same for good: the recorder in the program switches itself off.

@@ -24,7 +24,8 @@ enum ClosingLine {
     if misuses > 0 { line += ", \(Units.things(misuses, "misuse")) of objects that were over" }
     let checked = traces.reduce(0) { $0 + $1.stacksChecked }
     let equal = traces.reduce(0) { $0 + $1.stacksEqual }
-    if let stacks = Preface.checkedStacks(checked, equal: equal) { line += ", " + stacks }
+    let guessed = traces.reduce(0) { $0 + $1.stacksGuessed }
+    if let stacks = Preface.checkedStacks(checked, equal: equal, guessed: guessed) { line += ", " + stacks }
     line += traces.lazy.compactMap(\.limitation).first.map { ", capture \($0)" } ?? ""
     if traces.allSatisfy(\.blocksAlone) { line += ", no Swift runtime: malloc blocks only" }
     if let missing = traces.lazy.compactMap(\.unpictured).first { line += ", no picture of the heap: \(missing)" }

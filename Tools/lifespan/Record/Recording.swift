@@ -245,7 +245,8 @@ final class Recording {
     if next != nil { _ = lifespan_drain_renewed(drain, &unbounded) }
     let capture = self.capture
     var equal: UInt64 = 0
-    let checked = session_map_checked(map, &equal)
+    var guessed: UInt64 = 0
+    let checked = session_map_checked(map, &equal, &guessed)
     if runtimeCameLate { standing = .program }
     let forks = leftForks()
     let isGone = began && !file.isInItsPlace
@@ -255,7 +256,7 @@ final class Recording {
     return FinishedRecording(
       path: file.path, program: facts.name, standing: standing, began: began, blocksAlone: blocksAlone,
       counts: counts, error: error, limitation: capture, unbounded: unbounded, stacksChecked: checked,
-      stacksEqual: equal, isGone: isGone, forks: forks, verified: verifier?.findings,
+      stacksEqual: equal, stacksGuessed: guessed, isGone: isGone, forks: forks, verified: verifier?.findings,
       unpictured: options.leaks ? pictures.missing : nil)
   }
 
@@ -321,6 +322,8 @@ struct FinishedRecording {
   let stacksChecked: UInt64
   /// Those of them that were equal.
   let stacksEqual: UInt64
+  /// Others, which differ only from where libunwind guesses.
+  let stacksGuessed: UInt64
   /// Its file was removed or renamed while recording.
   let isGone: Bool
   /// Of children that may still say hello.
