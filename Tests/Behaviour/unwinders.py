@@ -52,7 +52,7 @@ def checked(bench):
     bench.needs_recorder()
     words, _ = bench.record_words([program, "50"], ["--check-unwind", "1"])
     result = bench.run(words)
-    said = re.search(r"checked against libunwind: ([\d,]+), equal ([\d,]+)(?:, guessed by it ([\d,]+))?", result.err)
+    said = re.search(r"checked against libunwind: ([\d,]+), equal (\d+(?:,\d{3})*)(?:, guessed by it (\d+(?:,\d{3})*))?", result.err)
     expect(said, f"nothing was checked: {result.err}")
     every, equal, guessed = (int(number.replace(",", "")) if number else 0 for number in said.groups())
     expect(every > 1000 and every == equal + guessed and guessed * 20 < every, f"{every} checked, {equal} equal, {guessed} guessed")
