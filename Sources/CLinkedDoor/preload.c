@@ -12,8 +12,12 @@
 extern void *dlsym(void *restrict handle, const char *restrict name) __attribute__((weak));
 
 static const struct lifespan_door_table *table; // written before main
+static bool looked;
 
+// Once, by whoever comes first: another constructor of the program may start a recording before ours has run.
 static void find_table(void) {
+  if (looked) return;
+  looked = true;
   if (!dlsym || !getauxval(AT_BASE)) return; // no loader: static
   const struct lifespan_door_table *(*door)(void) =
     (const struct lifespan_door_table *(*)(void))dlsym(RTLD_DEFAULT, "lifespan_preload_door");
@@ -29,6 +33,7 @@ __attribute__((constructor)) static void lifespan_linked_loaded(void) {
 
 const struct lifespan_door_table *lifespan_linked_preload(enum lifespan_linked_status *status, uint32_t *abi) {
   *status = LIFESPAN_LINKED_OK;
+  find_table();
   if (!table) return NULL;
   if (abi) *abi = table->abi;
   if (table->abi != LIFESPAN_ABI) {
