@@ -1,10 +1,9 @@
 """Bytes of a trace and memory of a recording. Called by Tools/bench/size."""
 
-import argparse, os, re, shutil, struct, subprocess, sys, tempfile
+import argparse, os, re, shutil, struct, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIFESPAN = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".build/release/lifespan")
-sys.dont_write_bytecode = True
 CHUNKS = {1: "info", 2: "images", 3: "stacks", 4: "types", 5: "threads", 6: "sites", 7: "events", 8: "marks"}
 COLUMNS = {0x81: "heads", 0x82: "kinds", 3: "threads", 4: "times", 0x85: "types, stacks and sizes (sites)", 0x86: "which object ends", 7: "addresses",
            9: "other stacks", 0x0a: "amounts", 0x0b: "tasks", 0x0c: "generations", 0x8d: "serials", 0x8f: "moves"}
@@ -48,14 +47,25 @@ def shares(path):
 
 
 def peak(words, folder):
-    """Peak resident size in MB: of what a shell would start, and what the program below says of itself."""
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder)
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
+    """Peak resident size in MB: of the process that is started (looked at every few milliseconds: what wait4 tells is the largest of
+    it and its children), and what the program below says of itself."""
+    highest = 0
+    with open(f"{folder}/said", "w+") as file:
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=file, cwd=folder)
+        while process.poll() is None:
+            try:
+                with open(f"/proc/{process.pid}/status") as status:
+                    found = re.search(r"VmHWM:\s+(\d+)", status.read())
+                highest = max(highest, int(found[1])) if found else highest
+            except OSError:
+                pass
+            time.sleep(0.005)
+        file.seek(0)
+        said = file.read()
+    if process.returncode:
         sys.exit(f"size: {' '.join(words)} failed: {said.strip()[-300:]}")
     own = re.search(r"^PEAK (\d+)$", said, re.MULTILINE)
-    return usage.ru_maxrss / 1024, int(own[1]) / 1024 if own else None, said
+    return highest / 1024, int(own[1]) / 1024 if own else None, said
 
 
 def main():
@@ -65,8 +75,6 @@ def main():
     swift_format = shutil.which("swift-format") or os.path.join(os.path.dirname(os.path.realpath(shutil.which("swift"))), "swift-format")
     folder = tempfile.mkdtemp(prefix="size-")
     try:
-        sys.path.insert(0, HERE)
-        programs = []
         source = os.path.join(folder, "functions.swift")
         with open(source, "w") as file:
             for n in range(400):
