@@ -54,7 +54,7 @@ final class ArticleTests: XCTestCase {
     let blocks = article.components(separatedBy: "```swift\n").dropFirst().compactMap {
       $0.components(separatedBy: "```").first
     }.filter { $0.contains("Visitor") }
-    XCTAssertEqual(blocks.count, 2)
+    XCTAssertEqual(blocks.count, 1)
     for block in blocks { XCTAssertTrue(source.contains(block), block) }
   }
 }
