@@ -2,8 +2,8 @@
 
 import argparse, os, re, shutil, struct, subprocess, sys, tempfile, time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-LIFESPAN = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".build/release/lifespan")
+from overhead import Bench, LIFESPAN
+
 CHUNKS = {1: "info", 2: "images", 3: "stacks", 4: "types", 5: "threads", 6: "sites", 7: "events", 8: "marks"}
 COLUMNS = {0x81: "heads", 0x82: "kinds", 3: "threads", 4: "times", 0x85: "types, stacks and sizes (sites)", 0x86: "which object ends", 7: "addresses",
            9: "other stacks", 0x0a: "amounts", 0x0b: "tasks", 0x0c: "generations", 0x8d: "serials", 0x8f: "moves"}
@@ -75,16 +75,9 @@ def main():
     swift_format = shutil.which("swift-format") or os.path.join(os.path.dirname(os.path.realpath(shutil.which("swift"))), "swift-format")
     folder = tempfile.mkdtemp(prefix="size-")
     try:
-        source = os.path.join(folder, "functions.swift")
-        with open(source, "w") as file:
-            for n in range(400):
-                file.write(f"func compute{n}(_ values: [Int], name: String) -> [String: Int] {{\n"
-                           f"    var result: [String: Int] = [:]\n    for (index, value) in values.enumerated() {{\n"
-                           f"        if value > {n} && index % 2 == 0 {{ result[\"\\(name)-\\(index)\"] = value * {n} }}\n"
-                           f"        else {{ result[name] = (result[name] ?? 0) + value }}\n    }}\n    return result\n}}\n\n")
-        json = os.path.join(folder, "json")
-        subprocess.run(["swiftc", "-O", "-g", "-parse-as-library", f"{HERE}/programs/json.swift", "-o", json], check=True, capture_output=True)
-        programs = [("swift-format, 400 functions", [swift_format, source]), ("JSON, 40 orders there and back", [json, "60"])]
+        bench = Bench(folder)
+        programs = [("swift-format, 400 functions", [swift_format, bench.source(400)]),
+                    ("JSON, 40 orders there and back", [bench.program("json"), "60"])]
         bar = "| " if options.markdown else ""
         row = lambda cells: print("| " + " | ".join(cells) + " |" if options.markdown else "  ".join(f"{cell:>22}" for cell in cells), flush=True)
         head = ["program", "events", "bytes an event", "heaptrack's file", "MB: plain", "MB: recorded", "MB: the command"]

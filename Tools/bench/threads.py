@@ -2,8 +2,8 @@
 
 import argparse, os, re, shutil, statistics, subprocess, sys, tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-LIFESPAN = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".build/release/lifespan")
+from overhead import Bench, LIFESPAN
+
 # What fits into a ring of 1 MiB while nobody drains it: three cells a pair.
 PAIRS, TURNS = 16_000, 25
 
@@ -24,11 +24,7 @@ def main():
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="threads-")
     try:
-        program = os.path.join(folder, "threads")
-        built = subprocess.run(["swiftc", "-O", "-g", "-parse-as-library", f"{HERE}/programs/threads.swift", "-o", program],
-                               capture_output=True, text=True)
-        if built.returncode:
-            sys.exit(f"threads: swiftc threads.swift: {built.stderr.strip()[-400:]}")
+        program = Bench(folder).program("threads")
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run, {options.rounds} rounds, medians", flush=True)
         record = [LIFESPAN, "record", "--buffer", "32M", "--force", "-o", f"{folder}/t.lifespan", "--"]
         kinds = {"plain": ([], []), "recorded": (record, []), "recorded, command stands still": (record, ["paused"])}
