@@ -18,26 +18,44 @@
 #define CACHE_NEXT 16u
 #define CACHE_MOST 4096u
 
+// Values of one type that lie behind each other.
 struct piece {
-  uint64_t start, stride;
+  uint64_t start;
   uint32_t label;
+  const struct heap_argument *type;
 };
 
 static uint64_t word_of(const uint8_t *bytes, size_t at) { return *(const uint64_t *)(const void *)(bytes + at); }
 
+static void scan_unknown(struct heap *heap, const uint8_t *bytes, uint64_t from, uint64_t to, uint32_t label) {
+  for (uint64_t at = (from + 7) & ~7ull; at + 8 <= to; at += 8) heap_word(heap, word_of(bytes, at), at, label, HEAP_CONSERVATIVE);
+}
+
 static void scan_element(struct heap *heap, const uint8_t *bytes, const struct piece *piece, uint64_t index, size_t end) {
-  uint64_t from = (piece->start + index * piece->stride + 7) & ~7ull, to = piece->start + (index + 1) * piece->stride;
-  for (uint64_t at = from; at + 8 <= to && at + 8 <= end; at += 8) heap_word(heap, word_of(bytes, at), at, piece->label, HEAP_CONSERVATIVE);
+  const struct heap_argument *type = piece->type;
+  uint64_t start = piece->start + index * type->stride, at = start, last = start + type->stride < end ? start + type->stride : end;
+  for (uint32_t i = 0; i < type->count; i++) {
+    struct heap_field field = type->fields[i];
+    uint64_t begin = start + field.offset, end = begin + field.size < last ? begin + field.size : last;
+    field.label = piece->label;
+    scan_unknown(heap, bytes, at, begin < last ? begin : last, piece->label);
+    for (at = (begin + 7) & ~7ull; !field.skips && at + 8 <= end; at += 8) heap_field_word(heap, word_of(bytes, at), 0, at, &field);
+    at = begin + field.size;
+  }
+  // What lies between it and the next one was there before.
+  if (type->count && start + type->size < last) last = start + type->size;
+  scan_unknown(heap, bytes, at, last, piece->label);
 }
 
 static bool decode_array(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
   const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0), (uint32_t)size);
-  if (!layout || !layout->strides[0] || size < ELEMENTS) return false;
-  if (layout->skips[0]) return true;
-  uint64_t count = word_of(bytes, COUNT), stride = layout->strides[0], start = (ELEMENTS + layout->masks[0]) & ~(uint64_t)layout->masks[0];
-  if (count > usable / stride || start + count * stride > usable) return false;
+  const struct heap_argument *type = layout ? &layout->arguments[0] : NULL;
+  if (!type || !type->stride || size < ELEMENTS) return false;
+  if (type->skips) return true;
+  uint64_t count = word_of(bytes, COUNT), start = (ELEMENTS + type->mask) & ~(uint64_t)type->mask;
+  if (count > usable / type->stride || start + count * type->stride > usable) return false;
   for (uint64_t i = 0; i < count; i++) {
-    struct piece piece = {start, stride, HEAP_ELEMENT | (i < HEAP_ELEMENT ? (uint32_t)i : 0)};
+    struct piece piece = {start, HEAP_ELEMENT | (i < HEAP_ELEMENT ? (uint32_t)i : 0), type};
     scan_element(heap, bytes, &piece, i, usable);
   }
   return true;
@@ -46,21 +64,22 @@ static bool decode_array(struct heap *heap, const uint8_t *bytes, size_t size, s
 // Keys and values lie in the same block, and which places are taken is told by a bitmap in it.
 static bool decode_table(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable, bool is_set) {
   const struct heap_layout *layout = heap_layout_of(heap, word_of(bytes, 0), (uint32_t)size);
+  const struct heap_argument *types = layout ? layout->arguments : NULL;
   uint64_t bitmap = is_set ? SET_BITMAP : DICTIONARY_BITMAP, own = heap->blocks[heap->node].address;
-  if (!layout || !layout->strides[0] || (!is_set && !layout->strides[1]) || size < bitmap + 8) return false;
+  if (!types || !types[0].stride || (!is_set && !types[1].stride) || size < bitmap + 8) return false;
   uint8_t scale = bytes[SCALE];
   if (scale > 40) return false;
   uint64_t places = 1ull << scale;
-  struct piece pieces[2] = {{word_of(bytes, RAW_KEYS) - own, layout->strides[0], heap_label_of(heap, is_set ? "member" : "key")},
-                            {is_set ? 0 : word_of(bytes, RAW_VALUES) - own, layout->strides[1], heap_label_of(heap, "value")}};
+  struct piece pieces[2] = {{word_of(bytes, RAW_KEYS) - own, heap_label_of(heap, is_set ? "member" : "key"), &types[0]},
+                            {is_set ? 0 : word_of(bytes, RAW_VALUES) - own, heap_label_of(heap, "value"), &types[1]}};
   unsigned count = is_set ? 1 : 2;
   if (bitmap + (places + 63) / 64 * 8 > usable) return false;
   for (unsigned p = 0; p < count; p++)
-    if (pieces[p].start >= usable || places > usable / pieces[p].stride || pieces[p].start + places * pieces[p].stride > usable) return false;
+    if (pieces[p].start >= usable || places > usable / types[p].stride || pieces[p].start + places * types[p].stride > usable) return false;
   for (uint64_t i = 0; i < places; i++) {
     if (!(word_of(bytes, bitmap + i / 64 * 8) >> (i % 64) & 1)) continue;
     for (unsigned p = 0; p < count; p++)
-      if (!layout->skips[p]) scan_element(heap, bytes, &pieces[p], i, usable);
+      if (!types[p].skips) scan_element(heap, bytes, &pieces[p], i, usable);
   }
   return true;
 }
@@ -71,12 +90,13 @@ static bool decode_deque(struct heap *heap, const uint8_t *bytes, size_t size, s
   uint64_t super;
   if (size < DEQUE_HEAD || !heap_memory_word(&heap->memory, word_of(bytes, 0) + CLASS_SUPER, &super) || !super) return false;
   const struct heap_layout *layout = heap_layout_of(heap, super, (uint32_t)size);
-  if (!layout || !layout->strides[1]) return false;
-  uint64_t capacity = word_of(bytes, 16), count = word_of(bytes, 24), first = word_of(bytes, 32), stride = layout->strides[1];
-  uint64_t start = (DEQUE_HEAD + layout->masks[1]) & ~(uint64_t)layout->masks[1];
-  if (count > capacity || (capacity && first >= capacity) || capacity > usable / stride || start + capacity * stride > usable) return false;
-  for (uint64_t i = 0; i < count && !layout->skips[1]; i++) {
-    struct piece piece = {start, stride, HEAP_ELEMENT | (i < HEAP_ELEMENT ? (uint32_t)i : 0)};
+  const struct heap_argument *type = layout ? &layout->arguments[1] : NULL;
+  if (!type || !type->stride) return false;
+  uint64_t capacity = word_of(bytes, 16), count = word_of(bytes, 24), first = word_of(bytes, 32);
+  uint64_t start = (DEQUE_HEAD + type->mask) & ~(uint64_t)type->mask;
+  if (count > capacity || (capacity && first >= capacity) || capacity > usable / type->stride || start + capacity * type->stride > usable) return false;
+  for (uint64_t i = 0; i < count && !type->skips; i++) {
+    struct piece piece = {start, HEAP_ELEMENT | (i < HEAP_ELEMENT ? (uint32_t)i : 0), type};
     scan_element(heap, bytes, &piece, (first + i) % capacity, usable);
   }
   return true;

@@ -11,16 +11,16 @@
 #define DESCRIPTOR_CLASS 16u
 #define DESCRIPTOR_FIELDS 16u   // relative
 #define DESCRIPTOR_BOUNDS 24u   // negative size, or relative: the bounds where a superclass is resilient
+#define DESCRIPTOR_POSITIVE 28u // words of the metadata behind its address, and those of them that are the class's own: first its generic arguments
 #define DESCRIPTOR_COUNT 36u
+#define IS_GENERIC 0x80u
+#define WORDS_MOST (1u << 16)
 #define DESCRIPTOR_VECTOR 40u   // words from the metadata to the offsets
 #define RESILIENT_SUPER (1u << (16 + 13))
 
 #define PARTS_MOST 128u
 #define CONTEXT_FIRST 8u     // of a closure's context: where what it captures begins
 #define CONTEXT_CAPTURES 16u // how it is described
-
-#define RECORDS 16u
-#define RECORD_BYTES 12u
 
 size_t heap_text(struct heap *heap, uint64_t place, char *text, size_t room) {
   for (size_t i = 0; i + 1 < room; i++) {
@@ -31,27 +31,50 @@ size_t heap_text(struct heap *heap, uint64_t place, char *text, size_t room) {
   return strnlen(text, room);
 }
 
-// Where the offsets of the class's own fields stand: below a resilient superclass behind what that has at run time.
-static bool vector_of(struct heap *heap, uint64_t metadata, uint64_t descriptor, uint32_t flags, uint64_t *vector) {
-  uint32_t words;
-  uint64_t bounds, before = 0;
-  if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_VECTOR, &words, 4) || words > 1u << 16) return false;
-  if (flags & RESILIENT_SUPER && (!heap_relative(heap, descriptor + DESCRIPTOR_BOUNDS, &bounds) || !heap_memory_word(&heap->memory, bounds, &before))) return false;
-  *vector = metadata + before + 8ull * words;
+// Where the class's own words begin: below a resilient superclass behind what that has at run time.
+static bool own_words(struct heap *heap, uint64_t metadata, uint64_t descriptor, struct heap_generic *own) {
+  uint64_t bounds, before;
+  uint32_t flags, words[2];
+  if (!heap_memory_small(&heap->memory, descriptor, &flags, 4) || (flags & 31) != DESCRIPTOR_CLASS) return false;
+  if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_POSITIVE, words, sizeof words) || words[1] > WORDS_MOST || words[0] > WORDS_MOST) return false;
+  *own = (struct heap_generic){metadata + 8ull * (words[0] - words[1]), words[1]};
+  if (!(flags & RESILIENT_SUPER)) return words[1] <= words[0];
+  if (!heap_relative(heap, descriptor + DESCRIPTOR_BOUNDS, &bounds) || !heap_memory_word(&heap->memory, bounds, &before)) return false;
+  own->place = metadata + before;
+  return true;
+}
+
+bool heap_class_arguments(struct heap *heap, uint64_t metadata, struct heap_generic *generic) {
+  uint64_t descriptor;
+  uint32_t flags;
+  if (!heap_memory_word(&heap->memory, metadata + CLASS_DESCRIPTOR, &descriptor) || !descriptor) return false;
+  if (!own_words(heap, metadata, descriptor, generic)) return false;
+  return heap_memory_small(&heap->memory, descriptor, &flags, 4) && flags & IS_GENERIC;
+}
+
+// Where the offsets of its own fields stand.
+static bool vector_of(struct heap *heap, uint64_t metadata, uint64_t descriptor, uint64_t *vector) {
+  uint32_t flags, words;
+  struct heap_generic own;
+  if (!heap_memory_small(&heap->memory, descriptor, &flags, 4) || !own_words(heap, metadata, descriptor, &own)) return false;
+  if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_VECTOR, &words, 4) || words > WORDS_MOST) return false;
+  *vector = (flags & RESILIENT_SUPER ? own.place : metadata) + 8ull * words;
   return true;
 }
 
 struct property {
   uint32_t offset, end;
   uint64_t type, name; // places of the two texts, 0 none
+  struct heap_generic generic;
 };
 struct properties {
   struct property list[FIELDS_MOST];
   uint32_t count;
 };
 
-static void read_field(struct heap *heap, const struct heap_layout *layout, struct properties *all, uint64_t record, uint64_t offset) {
-  struct property property = {.offset = (uint32_t)offset};
+static void read_field(struct heap *heap, const struct heap_layout *layout, struct properties *all, uint64_t record, uint64_t offset,
+                       const struct heap_generic *generic) {
+  struct property property = {.offset = (uint32_t)offset, .generic = *generic};
   if (offset < 16 || offset >= layout->instance_size || all->count == FIELDS_MOST) return;
   if (!heap_relative(heap, record + 8, &property.name)) property.name = 0;
   if (!heap_relative(heap, record + 4, &property.type)) property.type = 0;
@@ -61,14 +84,15 @@ static void read_field(struct heap *heap, const struct heap_layout *layout, stru
 // The fields that this class itself has.
 static void read_own(struct heap *heap, const struct heap_layout *layout, struct properties *all, uint64_t metadata) {
   uint64_t descriptor, fields, vector, offset;
-  uint32_t flags, count, records;
+  uint32_t count, records;
+  struct heap_generic generic;
   if (!heap_memory_word(&heap->memory, metadata + CLASS_DESCRIPTOR, &descriptor) || !descriptor) return;
-  if (!heap_memory_small(&heap->memory, descriptor, &flags, 4) || (flags & 31) != DESCRIPTOR_CLASS) return;
   if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_COUNT, &count, 4) || !count || count > FIELDS_MOST) return;
-  if (!vector_of(heap, metadata, descriptor, flags, &vector) || !heap_relative(heap, descriptor + DESCRIPTOR_FIELDS, &fields)) return;
+  if (!vector_of(heap, metadata, descriptor, &vector) || !heap_relative(heap, descriptor + DESCRIPTOR_FIELDS, &fields)) return;
   if (!heap_memory_small(&heap->memory, fields + 12, &records, 4) || records != count) return;
+  if (!heap_class_arguments(heap, metadata, &generic)) generic.count = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (heap_memory_word(&heap->memory, vector + 8ull * i, &offset)) read_field(heap, layout, all, fields + RECORDS + (uint64_t)i * RECORD_BYTES, offset);
+    if (heap_memory_word(&heap->memory, vector + 8ull * i, &offset)) read_field(heap, layout, all, heap_field_record(fields, i), offset, &generic);
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -76,35 +100,27 @@ static int by_offset(const void *a, const void *b) {
   return left < right ? -1 : left > right;
 }
 
-static void add_fields(struct heap *heap, struct heap_layout *layout, const struct heap_field *list, uint32_t count) {
+static void add_fields(struct heap_layout *layout, const struct heap_field *list, uint32_t count) {
   struct heap_field *fields = count ? realloc(layout->fields, (layout->count + count) * sizeof *fields) : NULL;
   if (!fields) return;
   layout->fields = fields;
   memcpy(fields + layout->count, list, count * sizeof *fields);
   layout->count += count;
-  (void)heap;
 }
 
-// What a value's type says of its words; the rest of it, or all, is taken for what it looks like.
-static void add_value(struct heap *heap, struct heap_layout *layout, uint64_t type, uint32_t offset, uint32_t end, const char *label) {
-  struct heap_field list[PARTS_MOST + 1];
+static void add_value(struct heap *heap, struct heap_layout *layout, uint64_t type, const struct heap_generic *generic, uint32_t offset, uint32_t end,
+                      const char *label) {
+  struct heap_field list[PARTS_MOST];
   struct heap_parts parts = {.list = list, .most = PARTS_MOST};
-  struct heap_shape shape;
-  bool whole = type && heap_shape_of(heap, type, offset, label, &parts, &shape);
-  // Nothing beyond the value, whatever its type was taken for.
-  if (whole && offset + shape.size > end) whole = false, parts.count = 0;
-  uint32_t done = parts.count ? list[parts.count - 1].offset + list[parts.count - 1].size : offset;
-  if (!whole && done < end) {
-    list[parts.count++] = (struct heap_field){.offset = done, .size = end - done, .label = heap_label_of(heap, label), .strength = HEAP_CONSERVATIVE};
-  }
-  add_fields(heap, layout, list, parts.count);
+  heap_field_parts(heap, type, generic, &(struct heap_place){offset, label, 0}, end, &parts);
+  add_fields(layout, list, parts.count);
 }
 
 static void add_property(struct heap *heap, struct heap_layout *layout, const struct property *property) {
   char name[NAME_MOST] = "";
   if (property->name) heap_text(heap, property->name, name, sizeof name);
   const char *shown = strncmp(name, "$__lazy_storage_$_", 18) ? name : name + 18;
-  add_value(heap, layout, property->type, property->offset, property->end, shown);
+  add_value(heap, layout, property->type, &property->generic, property->offset, property->end, shown);
 }
 
 void heap_fields_read(struct heap *heap, struct heap_layout *layout) {
@@ -130,6 +146,7 @@ void heap_fields_read(struct heap *heap, struct heap_layout *layout) {
 void heap_captures_read(struct heap *heap, struct heap_layout *layout, uint32_t size) {
   uint64_t captures, type;
   uint32_t first, counts[3];
+  static const struct heap_generic none;
   if (!heap_memory_small(&heap->memory, layout->metadata + CONTEXT_FIRST, &first, 4) || first < 16 || first > size) return;
   if (!heap_memory_word(&heap->memory, layout->metadata + CONTEXT_CAPTURES, &captures) || !captures) return;
   if (!heap_memory_small(&heap->memory, captures, counts, sizeof counts) || counts[0] > PARTS_MOST) return;
@@ -137,10 +154,11 @@ void heap_captures_read(struct heap *heap, struct heap_layout *layout, uint32_t 
   for (uint32_t i = 0; i < counts[0]; i++) {
     struct heap_shape shape;
     struct heap_parts trial = {.most = 0};
-    if (!heap_relative(heap, captures + 12 + 4ull * i, &type) || !heap_shape_of(heap, type, 0, "", &trial, &shape)) break;
+    const struct heap_place place = {0, "", 0};
+    if (!heap_relative(heap, captures + 12 + 4ull * i, &type) || !heap_shape_of(heap, type, &none, &place, &trial, &shape)) break;
     at = (at + shape.alignment - 1) & -shape.alignment;
     if (at + shape.size > size) break;
-    add_value(heap, layout, type, at, at + shape.size, "capture");
+    add_value(heap, layout, type, &none, at, at + shape.size, "capture");
     at += shape.size;
   }
   layout->known = layout->count > 0;

@@ -101,18 +101,24 @@ bool heap_symbols_section(const struct heap_symbol_table *table, const char *nam
 bool heap_symbols_tls(const struct heap_symbol_table *table, uint64_t *size, uint64_t *alignment, uint64_t *first);
 
 // ---- Layouts (layout.c) ----
+#define HEAP_PERHAPS 5u // a strength among ourselves: of type Unmanaged; unmanaged.c makes it one of the others
 struct heap_field {
   uint32_t offset, size;
   uint32_t label;
   uint8_t strength;
   bool skips; // no reference in it
 };
+struct heap_argument {
+  uint32_t size, stride, mask; // of its values; stride 0: not known; mask: alignment - 1
+  bool skips;                  // they hold no reference
+  uint32_t count;              // of fields; 0: they are taken for what they look like
+  struct heap_field *fields;
+};
 struct heap_layout {
   uint64_t metadata;
   uint32_t instance_size, count;
   bool known;
-  uint32_t strides[2], masks[2]; // of its generic arguments, 0 none: size and alignment - 1
-  bool skips[2];                 // values of that type hold no reference
+  struct heap_argument arguments[2]; // the first of its generic arguments
   struct heap_field *fields; // by offset, not overlapping; what lies between is taken for what it looks like
 };
 
@@ -159,6 +165,8 @@ struct heap {
 void heap_add_edge(struct heap *heap, uint32_t target, uint64_t offset, uint32_t label, unsigned strength);
 void heap_word(struct heap *heap, uint64_t word, uint64_t offset, uint32_t label, unsigned strength);
 void heap_words(struct heap *heap, const uint64_t *words, size_t count, uint64_t offset);
+// A word of a field; `before`: the one before it, by which a closure's context is named; 0: it is not.
+void heap_field_word(struct heap *heap, uint64_t word, uint64_t before, uint64_t at, const struct heap_field *field);
 uint32_t heap_label_of(struct heap *heap, const char *text);
 void heap_add_root(struct heap *heap, uint64_t word, unsigned kind, bool maybe, uint64_t place, uint32_t thread);
 void *heap_more(struct heap *heap, void *list, size_t *room, size_t used, size_t size); // NULL: no memory, error set
@@ -171,17 +179,49 @@ void heap_layouts_free(struct heap *heap);
 void heap_fields_read(struct heap *heap, struct heap_layout *layout);
 void heap_captures_read(struct heap *heap, struct heap_layout *layout, uint32_t size);
 size_t heap_text(struct heap *heap, uint64_t place, char *text, size_t room); // cut where it is longer
-// shape.c: what a value of a type (the place of its mangled name) holds. False: it is not understood; `parts` are those before that.
+// What a value holds (shape.c by its type's mangled name, value.c by its type's metadata).
+#define HEAP_DEPTH_MOST 16u
+#define HEAP_PATH_MOST 256u
 struct heap_shape {
   uint32_t size, alignment;
   uint8_t strength;
   bool skips;
+  uint32_t spare; // how many values it can have that are of no use; an Optional of it is one of those where there is one
 };
 struct heap_parts {
   struct heap_field *list;
   uint32_t count, most;
 };
-bool heap_shape_of(struct heap *heap, uint64_t type, uint32_t offset, const char *label, struct heap_parts *parts, struct heap_shape *shape);
+// Where the value lies in the block, and what it is called there.
+struct heap_place {
+  uint32_t offset;
+  const char *label;
+  unsigned depth; // of values in each other
+};
+// The generic arguments of the type around it: so many words, the first of them types. count 0: none.
+struct heap_generic {
+  uint64_t place;
+  uint32_t count;
+};
+bool heap_generic_argument(struct heap *heap, const struct heap_generic *generic, unsigned index, uint64_t *type);
+// By the place of its mangled name. False: it is not understood; `parts` has got those before that.
+bool heap_shape_of(struct heap *heap, uint64_t type, const struct heap_generic *generic, const struct heap_place *at, struct heap_parts *parts, struct heap_shape *shape);
+// Of generic structs those of the standard library that are one word, by their descriptor.
+bool heap_shape_of_word(struct heap *heap, uint64_t descriptor, struct heap_shape *shape);
+// By its metadata; what is not understood of it is a part that is taken for what it looks like. False: it is no type.
+bool heap_value_of(struct heap *heap, uint64_t type, const struct heap_place *at, struct heap_parts *parts, struct heap_shape *shape);
+struct heap_size {
+  uint32_t size, stride, mask, spare;
+  bool is_plain; // copied as bytes
+};
+bool heap_value_size(struct heap *heap, uint64_t type, struct heap_size *size);
+// The value, whose parts begin with `first`, becomes an Optional of itself.
+void heap_make_optional(struct heap_parts *parts, uint32_t first, struct heap_shape *shape);
+// A field from at->offset up to `end`: as much of it as its type (0: none) is understood, the rest taken for what it looks like.
+void heap_field_parts(struct heap *heap, uint64_t type, const struct heap_generic *generic, const struct heap_place *at, uint32_t end, struct heap_parts *parts);
+uint64_t heap_field_record(uint64_t fields, uint32_t index); // in a field descriptor
+const char *heap_field_path(struct heap *heap, uint64_t fields, uint32_t index, const char *before, char path[HEAP_PATH_MOST]);
+bool heap_class_arguments(struct heap *heap, uint64_t metadata, struct heap_generic *generic); // fields.c; false: the class has none of its own
 bool heap_relative(struct heap *heap, uint64_t place, uint64_t *target); // a 32-bit distance from its own place; false: none
 
 // decode.c: blocks whose inside is known. `bytes`: the block from its begin, `length` of it. False: nothing special.
@@ -193,6 +233,8 @@ void heap_names_begin(struct heap *heap);
 void heap_name_cf(struct heap *heap, const uint8_t *bytes, size_t size);
 uint32_t heap_label_cf(struct heap *heap, uint64_t offset); // of a word of such an object
 void heap_name_table(struct heap *heap, uint64_t table);
+// unmanaged.c: holds where the runtime counts more references than are found
+void heap_settle_unmanaged(struct heap *heap);
 // roots.c
 void heap_find_roots(struct heap *heap);
 // unknown.c: a word of a variable that refers to no known block; then what all of those that were noted hold

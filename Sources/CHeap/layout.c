@@ -2,14 +2,10 @@
 #include "heap.h"
 
 #define METADATA_SIZE 24u    // of a class: bytes of an object, 32 bits
-#define METADATA_DESCRIPTOR 40u
-#define DESCRIPTOR_POSITIVE 28u // words of the metadata behind its address
-#define DESCRIPTOR_MEMBERS 32u  // those of them that are the class's own: first its generic arguments
 #define KIND_LAST_ENUMERATED 0x7ffu
 #define KIND_CONTEXT 0x400u
-#define WITNESS_STRIDE 72u
-#define WITNESS_FLAGS 80u
-#define FLAG_IS_NOT_POD 0x10000u
+#define ARGUMENTS 2u
+#define PARTS_MOST 64u
 
 static size_t slot_of(const struct heap *heap, uint64_t metadata) {
   size_t at = (size_t)((metadata * 0x9e3779b97f4a7c15ull) >> 32) & heap->layout_mask;
@@ -33,39 +29,28 @@ static bool more_room(struct heap *heap) {
   return true;
 }
 
-// Of plain numbers nothing is looked at; anything else without references (a pointer to memory of malloc, an unowned(unsafe) one) is.
-static bool is_number(struct heap *heap, uint64_t type) {
-  uint64_t kind, descriptor;
-  int32_t name;
-  char text[16] = "";
-  static const char *const numbers[] = {"Int", "UInt", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Float", "Double", "Bool"};
-  if (!heap_memory_word(&heap->memory, type, &kind) || kind != 0x200 || !heap_memory_word(&heap->memory, type + 8, &descriptor)) return false;
-  if (!heap_memory_small(&heap->memory, descriptor + 8, &name, 4)) return false;
-  heap_memory_small(&heap->memory, descriptor + 8 + (uint64_t)(int64_t)name, text, sizeof text - 1);
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (!strcmp(text, numbers[i])) return true;
-  return false;
+static void read_argument(struct heap *heap, struct heap_argument *argument, uint64_t type) {
+  struct heap_size size;
+  struct heap_field list[PARTS_MOST];
+  struct heap_parts parts = {.list = list, .most = PARTS_MOST};
+  struct heap_shape shape;
+  const struct heap_place place = {0, "", 0};
+  if (!heap_value_size(heap, type, &size) || !heap_value_of(heap, type, &place, &parts, &shape)) return;
+  *argument = (struct heap_argument){.size = size.size, .stride = size.stride, .mask = size.mask, .skips = shape.skips};
+  // One that is taken for what it looks like as a whole needs no fields.
+  if (shape.skips || !parts.count || (parts.count == 1 && list[0].strength == HEAP_CONSERVATIVE)) return;
+  argument->fields = malloc(parts.count * sizeof *list);
+  if (!argument->fields) return;
+  memcpy(argument->fields, list, parts.count * sizeof *list);
+  argument->count = parts.count;
 }
 
-static void read_argument(struct heap *heap, struct heap_layout *layout, unsigned index, uint64_t type) {
-  uint64_t witnesses, stride, flags;
-  if (!heap_memory_word(&heap->memory, type - 8, &witnesses)) return;
-  if (!heap_memory_word(&heap->memory, witnesses + WITNESS_STRIDE, &stride) || !heap_memory_word(&heap->memory, witnesses + WITNESS_FLAGS, &flags)) return;
-  if (!stride || stride > 1u << 24) return;
-  layout->strides[index] = (uint32_t)stride;
-  layout->masks[index] = (uint32_t)(flags & 0xff);
-  layout->skips[index] = !(flags & FLAG_IS_NOT_POD) && (stride < 8 || is_number(heap, type));
-}
-
-// The generic arguments of a class that inherits none: the first of its own words.
 static void read_arguments(struct heap *heap, struct heap_layout *layout) {
-  uint64_t descriptor, type;
-  uint32_t words[2];
-  if (!heap_memory_word(&heap->memory, layout->metadata + METADATA_DESCRIPTOR, &descriptor)) return;
-  if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_POSITIVE, words, sizeof words) || words[1] > words[0] || words[0] > 4096) return;
-  for (unsigned i = 0; i < 2 && i < words[1]; i++)
-    if (heap_memory_word(&heap->memory, layout->metadata + 8ull * (words[0] - words[1] + i), &type) && type > HEAP_PAGE && !(type >> 47))
-      read_argument(heap, layout, i, type);
+  struct heap_generic generic;
+  uint64_t type;
+  if (!heap_class_arguments(heap, layout->metadata, &generic)) return;
+  for (unsigned i = 0; i < ARGUMENTS; i++)
+    if (heap_generic_argument(heap, &generic, i, &type)) read_argument(heap, &layout->arguments[i], type);
 }
 
 static void read_layout(struct heap *heap, struct heap_layout *layout, uint32_t bytes) {
@@ -97,6 +82,7 @@ const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata, u
 
 void heap_layouts_free(struct heap *heap) {
   for (size_t i = 0; heap->layouts && i <= heap->layout_mask; i++) {
+    for (unsigned a = 0; heap->layouts[i] && a < ARGUMENTS; a++) free(heap->layouts[i]->arguments[a].fields);
     if (heap->layouts[i]) free(heap->layouts[i]->fields);
     free(heap->layouts[i]);
   }

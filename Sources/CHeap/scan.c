@@ -161,10 +161,10 @@ static void scan_plain(struct heap *heap, const uint8_t *bytes, size_t from, siz
   if (to > from) heap_words(heap, (const uint64_t *)(const void *)(bytes + from), (to - from) / 8, from);
 }
 
-static void field_word(struct heap *heap, uint64_t word, uint64_t before, uint64_t at, const struct heap_field *field) {
+void heap_field_word(struct heap *heap, uint64_t word, uint64_t before, uint64_t at, const struct heap_field *field) {
   uint32_t target = word < HEAP_PAGE ? HEAP_NONE : heap_index_find(&heap->index, heap->blocks, word);
   if (target == HEAP_NONE || (target == heap->node && field->strength == HEAP_CONSERVATIVE)) return;
-  uint32_t label = closure_label(heap, before, field->label);
+  uint32_t label = before ? closure_label(heap, before, field->label) : field->label;
   // A weak reference is one to a side table, though its object may be gone, and may not tell.
   if (field->strength == HEAP_WEAK && heap->blocks[target].address == word && heap_type_of(heap, target)->kind == HEAP_KIND_MALLOC) note_side_table(heap, target);
   heap_add_edge(heap, target, at, label, field->strength);
@@ -173,7 +173,7 @@ static void field_word(struct heap *heap, uint64_t word, uint64_t before, uint64
 static void scan_field(struct heap *heap, const uint8_t *bytes, const struct heap_field *field, size_t end) {
   if (field->skips) return;
   for (uint64_t at = (field->offset + 7u) & ~7ull; at + 8 <= field->offset + (uint64_t)field->size && at + 8 <= end; at += 8)
-    field_word(heap, *(const uint64_t *)(const void *)(bytes + at), *(const uint64_t *)(const void *)(bytes + at - 8), at, field);
+    heap_field_word(heap, *(const uint64_t *)(const void *)(bytes + at), *(const uint64_t *)(const void *)(bytes + at - 8), at, field);
 }
 
 static void scan_object(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
@@ -310,6 +310,7 @@ int heap_scan(struct heap *heap) {
   heap_find_special(heap);
   scan_blocks(heap);
   weaken_side_tables(heap);
+  heap_settle_unmanaged(heap);
   heap_find_roots(heap);
   root_in_flight(heap);
   if (!heap->error && heap->count && !heap->memory.bytes) heap->error = ESRCH;

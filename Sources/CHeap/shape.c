@@ -1,13 +1,20 @@
 // What a value holds by its type's mangled name: sizes of the types that a compiler lays out the same everywhere, and which words are weak, unowned or
-// unmanaged references. A type that is not understood ends it: what follows is taken for what it looks like. Called by fields.c.
+// unmanaged references. A generic parameter is what the metadata of the type around it says (value.c). A type that is not understood ends it: what follows
+// is taken for what it looks like. Called by fields.c and value.c.
 #include "heap.h"
 
 #define MANGLED_MOST 256u
-#define DEPTH_MOST 16u
 #define FIELDS_MOST 256u
+#define CONTEXTS_MOST 16u
+#define DESCRIPTOR_PARENT 4u    // relative; its lowest bit: by way of a pointer
+#define DESCRIPTOR_NAME 8u
 #define DESCRIPTOR_FIELDS 16u
+#define DESCRIPTOR_PAYLOADS 20u // of an enumeration: cases with a payload, 24 bits
+#define DESCRIPTOR_EMPTIES 24u  // cases without one
+#define KIND_MODULE 0u
 #define KIND_CLASS 16u
 #define KIND_STRUCT 17u
+#define KIND_ENUM 18u
 
 bool heap_relative(struct heap *heap, uint64_t place, uint64_t *target) {
   int32_t distance;
@@ -55,16 +62,66 @@ static uint64_t descriptor_of(struct heap *heap, const struct mangled *m, uint32
   return descriptor;
 }
 
+#define SPARE_REFERENCE 4095u // no reference is as small as that
 struct plain {
   const char *name;
-  uint8_t size, alignment;
+  uint8_t size, alignment, strength;
   bool skips;
+  uint16_t spare;
 };
+#define NUMBER(name, size) {name, size, size, HEAP_STRONG, true, 0}
 static const struct plain plains[] = {
-    {"Si", 8, 8, true},        {"Su", 8, 8, true},       {"Sd", 8, 8, true},       {"Sb", 1, 1, true},       {"Sf", 4, 4, true},        {"s4Int8V", 1, 1, true},
-    {"s5UInt8V", 1, 1, true},  {"s5Int16V", 2, 2, true}, {"s6UInt16V", 2, 2, true}, {"s5Int32V", 4, 4, true}, {"s6UInt32V", 4, 4, true}, {"s5Int64V", 8, 8, true},
-    {"s6UInt64V", 8, 8, true}, {"SS", 16, 8, false},     {"SV", 8, 8, false},      {"Sv", 8, 8, false},      {"yXl", 8, 8, false},      {"yp", 32, 8, false},
+    NUMBER("Si", 8),
+    NUMBER("Su", 8),
+    NUMBER("Sd", 8),
+    NUMBER("Sf", 4),
+    NUMBER("s4Int8V", 1),
+    NUMBER("s5UInt8V", 1),
+    NUMBER("s5Int16V", 2),
+    NUMBER("s6UInt16V", 2),
+    NUMBER("s5Int32V", 4),
+    NUMBER("s6UInt32V", 4),
+    NUMBER("s5Int64V", 8),
+    NUMBER("s6UInt64V", 8),
+    NUMBER("Bi8_", 1),
+    NUMBER("Bi16_", 2),
+    NUMBER("Bi32_", 4),
+    NUMBER("Bi64_", 8),
+    NUMBER("Bf32_", 4),
+    NUMBER("Bf64_", 8),
+    {"Sb", 1, 1, HEAP_STRONG, true, 254},
+    {"Bi1_", 1, 1, HEAP_STRONG, true, 254},
+    {"SS", 16, 8, HEAP_STRONG, false, SPARE_REFERENCE},
+    {"yXl", 8, 8, HEAP_STRONG, false, SPARE_REFERENCE},
+    {"Bo", 8, 8, HEAP_STRONG, false, SPARE_REFERENCE},
+    {"Bb", 8, 8, HEAP_STRONG, false, SPARE_REFERENCE},
+    {"yp", 32, 8, HEAP_CONSERVATIVE, false, SPARE_REFERENCE},
+    {"SV", 8, 8, HEAP_CONSERVATIVE, false, 1},
+    {"Sv", 8, 8, HEAP_CONSERVATIVE, false, 1},
+    {"Bp", 8, 8, HEAP_CONSERVATIVE, false, 1},
 };
+
+static bool context_parent(struct heap *heap, uint64_t descriptor, uint64_t *parent) {
+  uint64_t target;
+  if (!heap_relative(heap, descriptor + DESCRIPTOR_PARENT, &target)) return false;
+  if (!(target & 1)) return *parent = target, true;
+  return heap_memory_word(&heap->memory, target & ~1ull, parent) && *parent;
+}
+
+// Whether the type is of that module.
+static bool is_of_module(struct heap *heap, uint64_t descriptor, const char *module) {
+  uint64_t name;
+  uint32_t flags;
+  char text[16] = "";
+  for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
+    if (!heap_memory_small(&heap->memory, descriptor, &flags, 4)) return false;
+    if ((flags & 31) == KIND_MODULE) break;
+    if (!context_parent(heap, descriptor, &descriptor)) return false;
+  }
+  if (!heap_relative(heap, descriptor + DESCRIPTOR_NAME, &name)) return false;
+  heap_text(heap, name, text, sizeof text);
+  return !strcmp(text, module);
+}
 
 // Of references that do not keep: class references are a word, those to a protocol's objects have a second one.
 static void shape_unkept(struct mangled m, struct heap_shape *shape) {
@@ -73,22 +130,23 @@ static void shape_unkept(struct mangled m, struct heap_shape *shape) {
   if (ends(&m, "Sg")) m.length -= 2;
   shape->size = ends(&m, "_p") ? 16 : 8;
   shape->alignment = 8;
+  if (shape->strength == HEAP_WEAK) shape->spare = 0;
 }
 
-// Of generic structs those of the standard library that are one word.
-static bool shape_of_word(struct heap *heap, uint64_t descriptor, struct heap_shape *shape) {
+bool heap_shape_of_word(struct heap *heap, uint64_t descriptor, struct heap_shape *shape) {
   static const struct {
     const char *name;
     uint8_t strength;
-  } words[] = {{"Unmanaged", HEAP_UNMANAGED}, {"UnsafePointer", HEAP_CONSERVATIVE}, {"UnsafeMutablePointer", HEAP_CONSERVATIVE}, {"Array", HEAP_STRONG},
+  } words[] = {{"Unmanaged", HEAP_PERHAPS}, {"UnsafePointer", HEAP_CONSERVATIVE}, {"UnsafeMutablePointer", HEAP_CONSERVATIVE}, {"Array", HEAP_STRONG},
                {"ContiguousArray", HEAP_STRONG}, {"Dictionary", HEAP_STRONG}, {"Set", HEAP_STRONG}};
   char text[32] = "";
   uint64_t name;
-  if (!heap_relative(heap, descriptor + 8, &name)) return false;
+  if (!heap_relative(heap, descriptor + DESCRIPTOR_NAME, &name)) return false;
   heap_text(heap, name, text, sizeof text);
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strcmp(text, words[i].name)) continue;
-    *shape = (struct heap_shape){.size = 8, .alignment = 8, .strength = words[i].strength};
+    if (strcmp(text, words[i].name) || !is_of_module(heap, descriptor, "Swift")) continue;
+    bool is_pointer = words[i].strength == HEAP_CONSERVATIVE;
+    *shape = (struct heap_shape){.size = 8, .alignment = 8, .strength = words[i].strength, .spare = is_pointer ? 1 : SPARE_REFERENCE};
     return true;
   }
   return false;
@@ -97,29 +155,30 @@ static bool shape_of_word(struct heap *heap, uint64_t descriptor, struct heap_sh
 static bool shape_simple(struct heap *heap, const struct mangled *m, struct heap_shape *shape) {
   for (size_t i = 0; i < sizeof plains / sizeof *plains; i++) {
     if (!is(m, plains[i].name)) continue;
-    *shape = (struct heap_shape){.size = plains[i].size, .alignment = plains[i].alignment, .skips = plains[i].skips, .strength = plains[i].skips ? HEAP_STRONG : HEAP_CONSERVATIVE};
-    if (is(m, "SS") || is(m, "yXl")) shape->strength = HEAP_STRONG;
+    const struct plain *plain = &plains[i];
+    *shape = (struct heap_shape){.size = plain->size, .alignment = plain->alignment, .strength = plain->strength, .skips = plain->skips, .spare = plain->spare};
     return true;
   }
   uint32_t kind = 0;
-  *shape = (struct heap_shape){.size = 8, .alignment = 8, .strength = HEAP_STRONG};
+  *shape = (struct heap_shape){.size = 8, .alignment = 8, .strength = HEAP_STRONG, .spare = SPARE_REFERENCE};
   if (ends(m, "Xw") || ends(m, "Xo") || ends(m, "Xu")) {
     shape_unkept(*m, shape);
     return true;
   }
   if (begins(m, "s9UnmanagedVy") && ends(m, "G")) {
-    shape->strength = HEAP_UNMANAGED;
+    shape->strength = HEAP_PERHAPS;
     return true;
   }
   bool generic = ends(m, "G");
   if ((begins(m, "Say") || begins(m, "SDy") || begins(m, "Shy")) && generic) return true;
   if ((begins(m, "Spy") || begins(m, "SPy")) && generic) {
     shape->strength = HEAP_CONSERVATIVE;
+    shape->spare = 1;
     return true;
   }
   uint64_t descriptor = descriptor_of(heap, m, &kind);
   if (descriptor && kind == KIND_CLASS && (m->length == 5 || generic)) return true;
-  if (descriptor && kind == KIND_STRUCT && generic && shape_of_word(heap, descriptor, shape)) return true;
+  if (descriptor && kind == KIND_STRUCT && generic && heap_shape_of_word(heap, descriptor, shape)) return true;
   if (ends(m, "c")) { // a function and its context
     shape->size = 16;
     return true;
@@ -127,58 +186,113 @@ static bool shape_simple(struct heap *heap, const struct mangled *m, struct heap
   return false;
 }
 
-static bool shape_of(struct heap *heap, uint64_t place, struct heap_parts *parts, uint32_t offset, const char *label, unsigned depth, struct heap_shape *shape);
+// Cases without payloads are numbers. Those of C are as large as C has them.
+static bool shape_enum(struct heap *heap, uint64_t descriptor, struct heap_shape *shape) {
+  uint32_t payloads, empties;
+  if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_PAYLOADS, &payloads, 4) || payloads & 0xffffff) return false;
+  if (!heap_memory_small(&heap->memory, descriptor + DESCRIPTOR_EMPTIES, &empties, 4) || is_of_module(heap, descriptor, "__C")) return false;
+  uint32_t size = empties <= 1 ? 0 : empties <= 1u << 8 ? 1 : empties <= 1u << 16 ? 2 : 4;
+  *shape = (struct heap_shape){.size = size, .alignment = size ? size : 1, .skips = true};
+  if (size) shape->spare = size == 1 ? (1u << 8) - empties : size == 2 ? (1u << 16) - empties : SPARE_REFERENCE;
+  return true;
+}
 
-static bool shape_struct(struct heap *heap, uint64_t descriptor, struct heap_parts *parts, uint32_t offset, const char *label, unsigned depth,
-                         struct heap_shape *shape) {
-  uint64_t fields, type, name;
+// Which generic parameter of the type around it this is; -1: none.
+static int parameter_of(const struct mangled *m) {
+  unsigned number = 0;
+  if (is(m, "x")) return 0;
+  if (is(m, "q_")) return 1;
+  if (m->length < 3 || m->length > 4 || m->text[0] != 'q' || !ends(m, "_")) return -1;
+  for (size_t i = 1; i + 1 < m->length; i++) {
+    if (m->text[i] < '0' || m->text[i] > '9') return -1;
+    number = number * 10 + (unsigned)(m->text[i] - '0');
+  }
+  return (int)number + 2;
+}
+
+static void add_part(struct heap *heap, const struct heap_place *at, const struct heap_shape *shape, struct heap_parts *parts) {
+  if (parts->count >= parts->most || !shape->size) return;
+  parts->list[parts->count++] =
+      (struct heap_field){.offset = at->offset, .size = shape->size, .label = heap_label_of(heap, at->label), .strength = shape->strength, .skips = shape->skips};
+}
+
+static bool shape_struct(struct heap *heap, uint64_t descriptor, const struct heap_place *at, struct heap_parts *parts, struct heap_shape *shape) {
+  static const struct heap_generic none;
+  uint64_t fields, type;
   uint32_t count;
   *shape = (struct heap_shape){.alignment = 1};
-  if (depth >= DEPTH_MOST || !heap_relative(heap, descriptor + DESCRIPTOR_FIELDS, &fields) || !heap_memory_small(&heap->memory, fields + 12, &count, 4)) return false;
+  if (!heap_relative(heap, descriptor + DESCRIPTOR_FIELDS, &fields) || !heap_memory_small(&heap->memory, fields + 12, &count, 4)) return false;
   for (uint32_t i = 0; i < count && count <= FIELDS_MOST; i++) {
-    uint64_t record = fields + 16 + 12ull * i;
-    char text[128] = "", path[256];
+    char path[HEAP_PATH_MOST];
     struct heap_shape own;
-    if (!heap_relative(heap, record + 4, &type)) return false;
-    if (heap_relative(heap, record + 8, &name)) heap_text(heap, name, text, sizeof text);
-    snprintf(path, sizeof path, "%s%s%s", label, *label ? "." : "", text);
-    // Its alignment is known when it is; each part begins at least at a byte.
-    struct heap_parts trial = {.count = parts->count, .most = 0};
-    if (!shape_of(heap, type, &trial, 0, path, depth + 1, &own)) return false;
-    uint32_t at = (shape->size + own.alignment - 1) & -own.alignment;
-    if (!shape_of(heap, type, parts, offset + at, path, depth + 1, &own)) return false;
-    shape->size = at + own.size;
+    if (!heap_relative(heap, heap_field_record(fields, i) + 4, &type)) return false;
+    // Where it lies is known when its alignment is.
+    struct heap_place inner = {0, heap_field_path(heap, fields, i, at->label, path), at->depth + 1};
+    uint32_t first = parts->count;
+    if (!heap_shape_of(heap, type, &none, &inner, parts, &own)) {
+      parts->count = first;
+      return false;
+    }
+    uint32_t offset = (shape->size + own.alignment - 1) & -own.alignment;
+    for (uint32_t j = first; j < parts->count; j++) parts->list[j].offset += at->offset + offset;
+    shape->size = offset + own.size;
     if (own.alignment > shape->alignment) shape->alignment = own.alignment;
+    if (own.spare > shape->spare) shape->spare = own.spare;
   }
   return count <= FIELDS_MOST;
 }
 
-static void add_part(struct heap *heap, struct heap_parts *parts, uint32_t offset, const struct heap_shape *shape, const char *label) {
-  if (parts->count >= parts->most) return;
-  parts->list[parts->count++] =
-      (struct heap_field){.offset = offset, .size = shape->size, .label = heap_label_of(heap, label), .strength = shape->strength, .skips = shape->skips};
-}
+static bool shape_mangled(struct heap *heap, const struct mangled *m, const struct heap_generic *generic, const struct heap_place *at, struct heap_parts *parts,
+                          struct heap_shape *shape);
 
-static bool shape_of(struct heap *heap, uint64_t place, struct heap_parts *parts, uint32_t offset, const char *label, unsigned depth, struct heap_shape *shape) {
-  char text[MANGLED_MOST];
-  struct mangled m = {place, text, read_mangled(heap, place, text, sizeof text)};
-  uint32_t kind = 0;
-  if (!m.length) return false;
-  if (shape_simple(heap, &m, shape)) {
-    add_part(heap, parts, offset, shape, label);
-    return true;
+// Where its type has values of no use the empty one is one of those, else it has a byte more.
+static bool shape_optional(struct heap *heap, struct mangled m, const struct heap_generic *generic, const struct heap_place *at, struct heap_parts *parts,
+                           struct heap_shape *shape) {
+  uint32_t first = parts->count;
+  m.length -= 2;
+  if (!shape_mangled(heap, &m, generic, at, parts, shape)) {
+    parts->count = first;
+    return false;
   }
-  uint64_t descriptor = descriptor_of(heap, &m, &kind);
-  if (descriptor && kind == KIND_STRUCT && m.length == 5) return shape_struct(heap, descriptor, parts, offset, label, depth, shape);
-  if (!ends(&m, "Sg")) return false;
-  // Optional: of a reference or a string the empty value is one of its own.
-  struct mangled inner = m;
-  inner.length -= 2;
-  if (!shape_simple(heap, &inner, shape) || shape->skips || shape->strength != HEAP_STRONG) return false;
-  add_part(heap, parts, offset, shape, label);
+  heap_make_optional(parts, first, shape);
   return true;
 }
 
-bool heap_shape_of(struct heap *heap, uint64_t type, uint32_t offset, const char *label, struct heap_parts *parts, struct heap_shape *shape) {
-  return shape_of(heap, type, parts, offset, label, 0, shape);
+void heap_make_optional(struct heap_parts *parts, uint32_t first, struct heap_shape *shape) {
+  if (shape->spare) {
+    shape->spare--;
+    return;
+  }
+  shape->size++;
+  shape->spare = 254;
+  // Where it is empty anything may stand there: what a weak reference refers to is then no side table.
+  for (uint32_t i = first; i < parts->count; i++)
+    if (parts->list[i].strength == HEAP_WEAK) parts->list[i].strength = HEAP_CONSERVATIVE;
+}
+
+static bool shape_mangled(struct heap *heap, const struct mangled *m, const struct heap_generic *generic, const struct heap_place *at, struct heap_parts *parts,
+                          struct heap_shape *shape) {
+  uint32_t kind = 0;
+  uint64_t type;
+  int parameter = parameter_of(m);
+  if (parameter >= 0) return heap_generic_argument(heap, generic, (unsigned)parameter, &type) && heap_value_of(heap, type, at, parts, shape);
+  if (shape_simple(heap, m, shape)) {
+    add_part(heap, at, shape, parts);
+    return true;
+  }
+  uint64_t descriptor = descriptor_of(heap, m, &kind);
+  if (descriptor && kind == KIND_STRUCT && m->length == 5) return shape_struct(heap, descriptor, at, parts, shape);
+  if (descriptor && kind == KIND_ENUM && m->length == 5) {
+    if (!shape_enum(heap, descriptor, shape)) return false;
+    add_part(heap, at, shape, parts);
+    return true;
+  }
+  return ends(m, "Sg") && shape_optional(heap, *m, generic, at, parts, shape);
+}
+
+bool heap_shape_of(struct heap *heap, uint64_t place, const struct heap_generic *generic, const struct heap_place *at, struct heap_parts *parts,
+                   struct heap_shape *shape) {
+  char text[MANGLED_MOST];
+  const struct mangled m = {place, text, read_mangled(heap, place, text, sizeof text)};
+  return m.length && at->depth < HEAP_DEPTH_MOST && shape_mangled(heap, &m, generic, at, parts, shape);
 }

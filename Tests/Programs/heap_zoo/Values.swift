@@ -22,6 +22,10 @@ enum Kind {
   enum RawMemory {}
   enum RawPointer {}
   enum ByKeyPath {}
+  enum Retained {}
+  enum RetainedOptional {}
+  enum RetainedElement {}
+  enum RetainedWithWeak {}
   enum Metatype {}
 }
 
@@ -149,5 +153,14 @@ struct Table {
   }
   // What C would be given as its context.
   zoo(Kind.RawPointer.self) { Keeping(UnsafeRawPointer(Unmanaged.passRetained($0).toOpaque())) }
+  zoo(Kind.Retained.self) { Keeping(Unmanaged.passRetained($0)) }
+  zoo(Kind.RetainedOptional.self) { Keeping(Optional(Unmanaged.passRetained($0))) }
+  zoo(Kind.RetainedElement.self) { Keeping([(1, Unmanaged.passRetained($0))]) }
+  zoo(Kind.RetainedWithWeak.self) {
+    let keeping = Keeping([1: Optional(Unmanaged.passRetained($0))])
+    weak let again = $0
+    if again == nil { fatalError("gone") }
+    return keeping
+  }
   zoo(Kind.ByKeyPath.self) { Keeping<AnyKeyPath>(\Table.[Key(animal: $0)]) }
 }
