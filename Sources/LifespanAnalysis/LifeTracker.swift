@@ -1,5 +1,5 @@
 // Follows objects from birth to death with one tag each: the common part of the questions that sort objects into sets.
-// Used by GenerationsQuestion and DifferenceQuestion.
+// Used by GenerationsQuestion, GrowthQuestion and DifferenceQuestion.
 import LifespanTrace
 
 /// What happened to an object that is followed.
@@ -58,13 +58,21 @@ final class LifeTracker {
     return LifeEvent(site: site, tag: life.tag, size: sizes[site], ends: !isKept, frees: frees)
   }
 
+  /// An object as it is now, if it is followed: `ends` tells that it still lives, `frees` is true, as its memory is still there.
+  func life(_ object: Int) -> LifeEvent? {
+    guard let place = living.place(object), place.pointee.site != 0 else { return nil }
+    return life(place.pointee)
+  }
+
+  private func life(_ life: Life) -> LifeEvent {
+    let site = Int(life.site & ~Self.kept) &- 1
+    return LifeEvent(site: site, tag: life.tag, size: sizes[site], ends: life.site & Self.kept == 0, frees: true)
+  }
+
   /// What is left at the end: `ends` tells that it still lives, `frees` is true, as its memory is still there.
   func forEachLeft(_ use: (LifeEvent) -> Void) {
     living.forEach { object, place in
-      guard place.pointee.site != 0 else { return }
-      let site = Int(place.pointee.site & ~Self.kept) &- 1
-      let isKept = place.pointee.site & Self.kept != 0
-      use(LifeEvent(site: site, tag: place.pointee.tag, size: sizes[site], ends: !isKept, frees: true))
+      if place.pointee.site != 0 { use(life(place.pointee)) }
     }
   }
 }

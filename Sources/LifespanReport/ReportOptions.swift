@@ -10,7 +10,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case csv
   /// A table for a text that will be rendered.
   case markdown
-  /// Test results for a CI server; of leaks only.
+  /// Test results for a CI server; of leaks and growth only.
   case junit
 
   /// The forms of every report that is a table.

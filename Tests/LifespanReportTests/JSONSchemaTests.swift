@@ -14,6 +14,7 @@ final class JSONSchemaTests: XCTestCase {
       "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"],
       "dump": ["dump", "dump-cut"],
       "threads": ["threads"], "leaks": ["leaks", "leaks-withheld"], "holders": ["holders", "holders-leaked"],
+      "growth": ["growth", "growth-withheld"], "growth --round": ["round"],
     ]
     let ofNow = [
       "list": [["list", "--json"]], "doctor": [["doctor", "--json"], ["doctor", "--json", "ls"]],

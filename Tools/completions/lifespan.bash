@@ -14,6 +14,7 @@ _lifespan() {
       --format)
         case $command in
           leaks) words="table json junit" ;;
+          growth) words="table json csv markdown junit" ;;
           export) words="dot" ;;
           holders | history) words="table json" ;;
           *) words="table json csv markdown" ;;

@@ -71,69 +71,29 @@ extension LeaksReport {
 
   /// One test case a kind of leak, so that a CI server shows each by its name; known ones are skipped.
   func junit() -> String {
-    var cases: [String] = []
-    var failures = 0
-    var skipped = 0
-    func add(_ name: String, failure: String? = nil, skip: String? = nil, text: String = "") {
-      let head = "    <testcase classname=\"lifespan.leaks\" name=\"\(XMLText.escaped(name))\""
-      if let failure {
-        failures += 1
-        cases.append(
-          head + ">\n      <failure message=\"\(XMLText.escaped(failure))\">\(XMLText.escaped(text))</failure>\n"
-            + "    </testcase>")
-      } else if let skip {
-        skipped += 1
-        cases.append(head + "><skipped message=\"\(XMLText.escaped(skip))\"/></testcase>")
-      } else {
-        cases.append(head + "/>")
-      }
-    }
+    var suite = JUnitSuite(name: "leaks")
     for group in groups {
       let title = "\(names.name(of: group.head)) \(group.kind.rawValue) \(group.fingerprint)"
       if isKnown(group) || group.isToolchains {
-        add(title, skip: group.isToolchains ? "of the toolchain's own libraries" : "known")
+        suite.add(title, skip: group.isToolchains ? "of the toolchain's own libraries" : "known")
       } else {
         let what = "\(Units.things(group.instances, "leak")), \(Units.bytes(Int64(clamping: group.totalBytes)))"
         let cycle = group.cycle.map { HeapText.reference($0, names) }
         let stack = StackText.lines(group.stack, names, style: TextStyle(), indent: 0)
-        add(title, failure: what, text: (cycle + stack).joined(separator: "\n"))
+        suite.add(title, failure: what, text: cycle + stack)
       }
     }
     for type in abandoned.types where type.isHead && !type.isToolchains {
-      let path = type.path.map { HeapText.lines($0, names, indent: 0, width: 1000) } ?? []
-      add(
+      suite.add(
         "\(names.name(of: type.type)) abandoned",
         failure: "\(Units.things(type.count, "object")), \(Units.bytes(Int64(clamping: type.bytes)))",
-        text: path.joined(separator: "\n"))
+        text: type.path.map { HeapText.lines($0, names, indent: 0, width: 1000) } ?? [])
     }
-    for row in suppressed { add("leak:\(row.rule.pattern)", skip: "\(row.count) suppressed: \(row.rule.reason)") }
-    if let withheld = leaks.withheld { add("leaks", skip: "can't be told: \(withheld)") }
-    if let withheld = abandoned.withheld { add("abandoned", skip: "can't be told: \(withheld)") }
-    if cases.isEmpty { add("no leaks") }
-    let head =
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lifespan leaks\" "
-      + "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\">\n"
-    return head + cases.joined(separator: "\n") + "\n  </testsuite>\n</testsuites>\n"
-  }
-}
-
-/// Text within XML.
-enum XMLText {
-  static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "\n", "\t": escaped.unicodeScalars.append(scalar)
-      // XML has no way to write these.
-      case _ where scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff: escaped += "?"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+    for row in suppressed { suite.add("leak:\(row.rule.pattern)", skip: "\(row.count) suppressed: \(row.rule.reason)") }
+    if let withheld = leaks.withheld { suite.add("leaks", skip: "can't be told: \(withheld)") }
+    if let withheld = abandoned.withheld { suite.add("abandoned", skip: "can't be told: \(withheld)") }
+    if suite.isEmpty { suite.add("no leaks") }
+    return suite.text
   }
 }
 

@@ -10,6 +10,8 @@ public indirect enum JSONValue: Equatable, Sendable {
   case integer(Int64)
   /// A whole number.
   case unsigned(UInt64)
+  /// A number with up to three decimals, in thousandths.
+  case thousandths(Int64)
   /// A text.
   case string(String)
   /// A list.
@@ -35,6 +37,9 @@ public indirect enum JSONValue: Equatable, Sendable {
   /// A whole number or `null`.
   public static func optional(_ number: Int?) -> JSONValue { number.map { .integer(Int64($0)) } ?? .null }
 
+  /// A whole number or `null`.
+  public static func optional(_ number: Int64?) -> JSONValue { number.map { .integer($0) } ?? .null }
+
   /// Members of an object, to put before or behind others.
   var members: [Member] {
     if case .object(let members) = self { return members }
@@ -58,6 +63,7 @@ public indirect enum JSONValue: Equatable, Sendable {
     case .bool(let value): output += value ? "true" : "false"
     case .integer(let value): output += String(value)
     case .unsigned(let value): output += String(value)
+    case .thousandths(let value): output += Units.thousandths(value).filter { $0 != "," }
     case .string(let value): Self.write(value, to: &output)
     case .array(let values):
       let breaks = depth < 3 && values.contains { if case .object = $0 { true } else { false } }

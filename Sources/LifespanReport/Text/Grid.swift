@@ -6,6 +6,10 @@ enum Cell: Equatable {
   case bytes(Int64)
   /// A number that may not be known.
   case known(Int?)
+  /// A number with decimals, in thousandths, that may not be known.
+  case thousandths(Int64?)
+  /// Bytes that may not be known.
+  case knownBytes(Int64?)
   /// Seconds with six decimals, from nanoseconds.
   case moment(Int64?)
   case word(String)
@@ -18,6 +22,8 @@ enum Cell: Equatable {
     case .count(let value): return Units.count(value)
     case .bytes(let value): return Units.bytes(value)
     case .known(let value): return value.map { Units.count($0) } ?? "-"
+    case .thousandths(let value): return value.map { Units.thousandths($0) } ?? "-"
+    case .knownBytes(let value): return value.map { Units.bytes($0) } ?? "-"
     case .moment(let value): return value.map(Units.moment) ?? "-"
     case .word(let text): return text.printable
     }
@@ -28,6 +34,8 @@ enum Cell: Equatable {
     switch self {
     case .count(let value), .bytes(let value): return String(value)
     case .known(let value): return value.map { String($0) } ?? ""
+    case .thousandths(let value): return value.map { Units.thousandths($0).filter { $0 != "," } } ?? ""
+    case .knownBytes(let value): return value.map { String($0) } ?? ""
     case .moment(let value): return value.map { String($0) } ?? ""
     case .word(let text): return text
     }
@@ -37,6 +45,7 @@ enum Cell: Equatable {
     switch self {
     case .count(let value), .bytes(let value): return value
     case .known(let value): return value.map(Int64.init)
+    case .thousandths(let value), .knownBytes(let value): return value
     case .moment(let value): return value
     case .word: return nil
     }

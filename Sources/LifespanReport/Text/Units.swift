@@ -50,6 +50,17 @@ public enum Units {
     return decimal(rounded(value, shift: 40), digits: 2) + " TiB"
   }
 
+  /// Thousandths as a number with as many decimals as it needs: `100`, `0.25`, `1,204.5`.
+  public static func thousandths(_ value: Int64) -> String {
+    let whole = count(value.magnitude / 1_000)
+    var text = (value < 0 ? "-" : "") + whole
+    guard value % 1_000 != 0 else { return text }
+    var decimals = String(value.magnitude % 1_000 + 1_000).dropFirst()
+    while decimals.last == "0" { decimals.removeLast() }
+    text += "." + decimals
+    return text
+  }
+
   /// Seconds with three decimals: `12.400 s`.
   public static func seconds(_ nanoseconds: Int64) -> String {
     (nanoseconds <= -500_000 ? "-" : "") + decimal((nanoseconds.magnitude + 500_000) / 1_000_000, digits: 3) + " s"

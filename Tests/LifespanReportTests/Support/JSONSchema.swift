@@ -65,6 +65,7 @@ struct JSONSchema {
     case "null": return value is NSNull
     case "boolean": return isBool
     case "integer": return value is Int && !isBool
+    case "number": return value is NSNumber && !isBool
     case "string": return value is String
     case "array": return value is [Any]
     case "object": return value is [String: Any]

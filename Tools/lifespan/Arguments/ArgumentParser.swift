@@ -58,6 +58,13 @@ struct ArgumentParser {
       throw UsageError.badValue(option: name, value: value, expected: spec.choices.joined(separator: ", "))
     }
     result.given.append(.init(name: spec.name, value: value))
+    for _ in 1..<max(1, spec.words) {
+      guard index < words.count, words[index] != "--" else {
+        throw UsageError.missingValue(option: name, value: placeholder)
+      }
+      result.given.append(.init(name: spec.name, value: words[index]))
+      index += 1
+    }
   }
 
   /// `--name=value` in its two parts; everything else is a name alone.

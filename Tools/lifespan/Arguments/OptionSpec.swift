@@ -13,6 +13,8 @@ struct OptionSpec: Sendable {
   let help: String
   /// The only values that are taken; empty means any.
   let choices: [String]
+  /// How many words it takes; each is a value of its own.
+  var words = 1
 
   /// The spelling by which parsed values are kept.
   var name: String { names.first ?? "" }
@@ -25,6 +27,11 @@ struct OptionSpec: Sendable {
     _ names: String..., value: String, repeatable: Bool = false, help: String
   ) -> OptionSpec {
     OptionSpec(names: names, value: value, repeatable: repeatable, help: help, choices: [])
+  }
+
+  /// An option that takes two words, as in `--round FROM TO`.
+  static func pair(_ names: String..., values: String, help: String) -> OptionSpec {
+    OptionSpec(names: names, value: values, repeatable: false, help: help, choices: [], words: 2)
   }
 
   /// An option whose value is one of a few words; the help shows them.

@@ -1,4 +1,4 @@
-// `--fail-on`: a limit whose passing ends a reading subcommand with status 1. Used by generations and diff.
+// `--fail-on`: a limit whose passing ends a reading subcommand with status 1. Used by generations, growth, diff and leaks.
 import LifespanReport
 
 /// A limit.

@@ -1,4 +1,4 @@
-// A picture of the heap of an opened trace: the newest, or the one that was asked for. Used by leaks, holders and export.
+// A picture of the heap of an opened trace: the newest, or the one that was asked for. Used by leaks, holders, growth and export.
 import LifespanAnalysis
 import LifespanHeap
 import LifespanReport
@@ -17,7 +17,11 @@ struct OpenedHeap {
     if picture == nil, let pid = typed.flatMap(TraceOperand.pid) {
       try RunningRecording.select(pid: pid).takePicture()
     }
-    recording = try OpenedRecording(typed, options)
+    try self.init(try OpenedRecording(typed, options), picture: picture)
+  }
+
+  private init(_ recording: OpenedRecording, picture: Int?) throws {
+    self.recording = recording
     let trace = recording.analysis.trace
     let pictures = trace.heapPictures
     guard !pictures.isEmpty else { throw CommandFailure(Self.none(trace)) }
@@ -34,6 +38,12 @@ struct OpenedHeap {
     }
     throw CommandFailure(
       "\(trace.name): its picture of the heap is not whole (\(trace.ending.sentence)); take another one")
+  }
+
+  /// The newest whole picture of an opened trace, or the one that is asked for; nil where the trace has none and none is asked for.
+  static func heap(of recording: OpenedRecording, picture: Int?) throws -> Heap? {
+    if picture == nil, recording.analysis.trace.heapPictures.isEmpty { return nil }
+    return try OpenedHeap(recording, picture: picture).heap
   }
 
   private static func none(_ trace: Trace) -> String {
