@@ -1,0 +1,124 @@
+"""The case studies (Tools/case-studies): the tool's verdict on each variant, faulty and mended, and the pages that walk through them."""
+
+import os, threading
+
+import case_pages
+from harness import ROOT, Failure, behaviour, expect
+from recording import Recording, plain_name
+
+FOLDER = os.path.join(ROOT, "Tools", "case-studies")
+LOCK, BUILT = threading.Lock(), {}
+
+
+def program(bench, study):
+    """Each study is built once, by the script that a reader uses."""
+    with LOCK:
+        one = BUILT.setdefault(study, threading.Lock())
+    with one:
+        folder = os.path.join(bench.programs.folder, "case-studies")
+        path = os.path.join(folder, study)
+        if not os.path.exists(path):
+            done = bench.run([os.path.join(FOLDER, "build"), "-o", folder, study])
+            expect(done.status == 0 and not done.err, f"build {study}: {done.err[-300:]}")
+        return path
+
+
+class Verdicts:
+    """What is said of one variant: of the program's own types what grows, is leaked, is abandoned."""
+
+    def __init__(self, bench, study, variant):
+        self.bench, self.module = bench, "".join(part.capitalize() for part in study.split("-")) + "."
+        self.recording = bench.same([program(bench, study), variant], ["--leaks"])
+        bench.needs_recorder()
+        self.trace = self.recording.trace
+        growth = self.recording.ask("growth")
+        self.growth = {plain_name(row["type"]): row for row in growth["rows"]}
+        self.threads = [row for row in growth["rows"] if row["kind"] == "thread" and "NSThreadStart" in row["type"]]
+        self.linear = self.own(row for row in growth["rows"] if row["verdict"] == "linear")
+        leaks = self.recording.ask("leaks")
+        self.leak_rows, self.abandoned_rows = leaks["leaks"], leaks["abandoned"]
+        self.leaked = self.own(leaks["leaks"])
+        self.abandoned = self.own(row for row in leaks["abandoned"] if row["head"])
+
+    def own(self, rows):
+        return {plain_name(row["type"])[len(self.module) :] for row in rows if row["type"].startswith(self.module)}
+
+    def are(self, linear=(), leaked=(), abandoned=()):
+        got = self.linear, self.leaked, self.abandoned
+        want = set(linear), set(leaked), set(abandoned)
+        for word, have, should in zip(("linear", "leaked", "abandoned"), got, want):
+            expect(have == should, f"{self.bench.what}: {word} are {sorted(have)}, not {sorted(should)}")
+        return self
+
+    def counts(self, name):
+        return self.growth[self.module + name]["counts"]
+
+    def path(self, name):
+        """From a root to one that grows, by type and property."""
+        return " → ".join(self.growth[self.module + name]["path"])
+
+    def clean(self):
+        """Nothing of the program's own is left over, for CI too."""
+        self.bench.command("leaks", self.trace, "--fail-on", "leaked", "--fail-on", "abandoned")
+        return self.are()
+
+
+def verdicts(bench, study, variant):
+    bench.what = f"{study} {variant}"
+    return Verdicts(bench, study, variant)
+
+
+@behaviour("case study device listener: the run loops that never end keep thread and listener, the others nothing")
+def device_listener(bench):
+    for variant in ("run", "stop-run", "flag"):
+        one = verdicts(bench, "device-listener", variant)
+        one.are(linear={"Listener", "Report"}, abandoned={"Listener", "Report"})
+        expect(one.counts("Listener") == [1, 2, 3, 4, 5], f"{variant}: {one.counts('Listener')}")
+        expect("Foundation.Thread _main" in one.path("Listener"), f"{variant}: held by {one.path('Listener')}")
+        expect([row["counts"] for row in one.threads] == [[1, 2, 3, 4, 5]], f"{variant}: threads {one.threads}")
+        threads = [row["state"] for row in one.recording.ask("threads")["threads"] if row["name"] == "listener"]
+        expect(threads == ["living"] * 5, f"{variant}: threads {threads}")
+    for variant in ("run-until", "flag-stop", "stop", "last-source", "perform-in-time", "other-mode", "time-out"):
+        one = verdicts(bench, "device-listener", variant).clean()
+        expect(not one.threads, f"{variant}: threads at the marks: {one.threads}")
+
+
+@behaviour("case study device listener: a block on a loop that has ended keeps its target, and the path says by which block")
+def perform_late(bench):
+    one = verdicts(bench, "device-listener", "perform-late")
+    one.are(linear={"Listener", "Report"}, abandoned={"Listener", "Report"})
+    for step in ("DeviceListener.keptLoops", "(CFRunLoop).firstBlock", "Listener.deliver(_:)"):
+        expect(step in one.path("Listener"), f"{step} is not in {one.path('Listener')}")
+    expect(not one.threads, f"threads at the marks: {one.threads}")
+
+
+@behaviour("case study device listener: a singleton that is done is found by one round, and not called abandoned")
+def singleton(bench):
+    one = verdicts(bench, "device-listener", "singleton").are()
+    expect(one.growth["DeviceListener.Listener"]["verdict"] == "plateau", "it grows")
+    document = one.recording.ask("growth", "--round", "round 1", "round 2")
+    rows = {row["type"]: row for row in document["rows"]}
+    for name in ("DeviceListener.Listener", "DeviceListener.Manager", "DeviceListener.Report"):
+        counts = [rows[name][key] for key in ("before_count", "inside_count", "after_count", "living_count")]
+        expect(counts == [0, 1, 1, 1], f"{name}: before, inside, after, at the end are {counts}")
+    path = rows["DeviceListener.Listener"]["stacks"][0]["path"]
+    expect(path[0].endswith("Manager.shared"), f"the listener is held by {path}")
+    threads = [row for row in document["rows"] if row["kind"] == "thread"]
+    expect([row["inside_count"] for row in threads] == [1], f"threads of the round: {threads}")
+
+
+@behaviour("the pages of the case studies show what the tool really prints")
+def pages(bench):
+    bench.needs_recorder()
+    pages = case_pages.pages()
+    expect(len(pages) >= 1, "there are no pages")
+    for path in pages:
+        text = open(path).read()
+        fresh = case_pages.renewed(text, bench.lifespan, lambda study: program(bench, study), bench.folder, bench.env)
+        if fresh != text:
+            have, want = text.splitlines(), fresh.splitlines()
+            place = next((n for n, pair in enumerate(zip(have, want)) if pair[0] != pair[1]), min(len(have), len(want)))
+            raise Failure(
+                f"{os.path.basename(path)}, line {place + 1}: page {have[place : place + 1]}, now {want[place : place + 1]};"
+                " Tools/case-studies/page writes them anew"
+            )
