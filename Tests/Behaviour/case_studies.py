@@ -107,6 +107,23 @@ def singleton(bench):
     expect([row["inside_count"] for row in threads] == [1], f"threads of the round: {threads}")
 
 
+@behaviour("case study timer owner: whose leak a timer is, and what a weak proxy and a timer source leave")
+def timer_owner(bench):
+    one = verdicts(bench, "timer-owner", "strong").are(linear={"ClockScreen"}, abandoned={"ClockScreen"})
+    for step in ("CFRunLoopGetMain", "(CFRunLoopMode).timers", "Foundation.Timer _fire"):
+        expect(step in one.path("ClockScreen"), f"{step} is not in {one.path('ClockScreen')}")
+    one = verdicts(bench, "timer-owner", "invalidated").are(linear={"ClockScreen"}, leaked={"ClockScreen"})
+    head = [row for row in one.leak_rows if row["head"]]
+    expect([row["type"] for row in head] == ["Foundation.Timer"], f"heads: {head}")
+    expect("Foundation's own: a Timer retains itself" in head[0]["reason"], f"no reason: {head[0]}")
+    one = verdicts(bench, "timer-owner", "weak").clean()
+    expect({row["toolchain"] for row in one.leak_rows} == {True}, f"whose leaks: {one.leak_rows}")
+    # The proxy hangs below Foundation's timer, and is the program's; the screen has died.
+    verdicts(bench, "timer-owner", "weak-timer").are(linear={"WeakTimer"}, leaked={"WeakTimer"})
+    one = verdicts(bench, "timer-owner", "dispatch").clean()
+    expect(not one.leak_rows, f"leaks: {one.leak_rows}")
+
+
 @behaviour("the pages of the case studies show what the tool really prints")
 def pages(bench):
     bench.needs_recorder()
