@@ -124,6 +124,85 @@ def timer_owner(bench):
     expect(not one.leak_rows, f"leaks: {one.leak_rows}")
 
 
+@behaviour("case study task that awaits a stream: the feed holds the task, the task its page")
+def task_stream(bench):
+    one = verdicts(bench, "task-stream", "forever").are(linear={"Page"}, abandoned={"Page"})
+    expect(one.path("Page").startswith("global static TaskStream.Feed.shared"), one.path("Page"))
+    expect("Swift.Task" in one.path("Page"), f"no task in {one.path('Page')}")
+    for variant in ("cancelled", "weak", "finished"):
+        verdicts(bench, "task-stream", variant).clean()
+
+
+@behaviour("case study cache: without limit it grows, with one and with the right key it stands still")
+def cache(bench):
+    one = verdicts(bench, "cache", "without-limit").are(linear={"Page"}, abandoned={"Page"})
+    expect(one.counts("Page") == [20, 40, 60, 80, 100], f"pages: {one.counts('Page')}")
+    expect(one.growth["Cache.Page"]["count_per_round"] == 20, f"{one.growth['Cache.Page']}")
+    for variant, pages in (("with-limit", 8), ("right-key", 4)):
+        one = verdicts(bench, "cache", variant).clean()
+        expect(one.counts("Page") == [pages] * 5, f"{variant}: pages {one.counts('Page')}")
+
+
+@behaviour("case study closure cycle: three that hold each other are one leak, with the property of each step")
+def closure_cycle(bench):
+    one = verdicts(bench, "closure-cycle", "strong").are(linear={"Document", "Editor"}, leaked={"Document", "Editor"})
+    head = [row for row in one.leak_rows if row["head"]]
+    expect(len(head) == 1 and head[0]["kind"] == "cycle" and head[0]["instances"] == 5, f"heads: {head}")
+    steps = " ".join(head[0]["cycle"])
+    expect("ClosureCycle.Document onChange: " in steps and "ClosureCycle.Editor.document" in steps, steps)
+    for variant in ("weak", "cleared"):
+        verdicts(bench, "closure-cycle", variant).clean()
+
+
+@behaviour("case study handler and context: a cycle by design is no leak until its channel is dropped without teardown")
+def handler_context(bench):
+    one = verdicts(bench, "handler-context", "open").clean()
+    expect(one.counts("Handler") == one.counts("Context") == [9] * 5, f"open: {one.counts('Handler')}")
+    verdicts(bench, "handler-context", "torn-down").clean()
+    one = verdicts(bench, "handler-context", "forgotten")
+    one.are(linear={"Context", "Handler"}, leaked={"Context", "Handler"})
+    expect(sum(row["instances"] for row in one.leak_rows) > 0, f"{one.leak_rows}")
+    expect({row["kind"] for row in one.leak_rows} == {"cycle"}, f"kinds: {one.leak_rows}")
+
+
+@behaviour("case study delegate session: what nobody invalidated is a leak of two, with the bodies below it")
+def delegate_session(bench):
+    names = {"Session", "Uploader", "Body"}
+    one = verdicts(bench, "delegate-session", "forgotten").are(linear=names, leaked=names)
+    head = [row for row in one.leak_rows if row["head"]]
+    cycle = {"DelegateSession.Session.delegate", "DelegateSession.Uploader.session"}
+    expect([set(row["cycle"]) for row in head] == [cycle], f"heads: {head}")
+    for variant in ("invalidated", "shared"):
+        verdicts(bench, "delegate-session", variant).clean()
+
+
+@behaviour("case study slice: a few bytes keep a hundred thousand, and growth by bytes shows it")
+def slice_(bench):
+    rates = {}
+    for variant in ("slice", "copy"):
+        one = verdicts(bench, "slice", variant).are(linear={"Sender"}, abandoned={"Sender"})
+        buffers = one.growth[plain_name("Swift._ContiguousArrayStorage<Swift.UInt8>")]
+        expect(buffers["counts"] == [5, 10, 15, 20, 25], f"{variant}: {buffers['counts']}")
+        rates[variant] = buffers["bytes_per_round"]
+    # Five senders a round: each with its message, or with sixteen bytes and the header of an array.
+    expect(rates["slice"] > 5 * 100_000 and rates["copy"] <= 5 * 64, f"bytes a round: {rates}")
+    bench.command("growth", one.trace, "--type", "*UInt8*", "--fail-on", "growth=1K")
+
+
+@behaviour("case study run loop order: what a turn does in its order, and what the loop keeps until there is one")
+def run_loop_order(bench):
+    text = bench.run([program(bench, "run-loop-order"), "turn"]).out.splitlines()
+    expect(text[:3] == ["entry", "before timers", "before sources"] and text[-1] == "exit", f"{text}")
+    order = [line.strip() for line in text if line.startswith("  ")]
+    expect(order == ["block", "source", "timer"], f"order: {order}")
+    names = {"BlockWork", "SourceWork"}
+    one = verdicts(bench, "run-loop-order", "pending").are(linear=names, abandoned=names)
+    for name, step in (("BlockWork", "(block to perform)"), ("SourceWork", "(CFRunLoopMode)")):
+        path = one.path(name)
+        expect("CFRunLoopGetMain" in path and step in path, f"{name} is held by {path}")
+    verdicts(bench, "run-loop-order", "turned").clean()
+
+
 @behaviour("the pages of the case studies show what the tool really prints")
 def pages(bench):
     bench.needs_recorder()
