@@ -92,6 +92,17 @@ def perform_late(bench):
     expect(not one.threads, f"threads at the marks: {one.threads}")
 
 
+@behaviour("case study device listener: a timer in a mode that is never run closes a cycle through the loop that the listener keeps")
+def timer_in_other_mode(bench):
+    one = verdicts(bench, "device-listener", "other-mode-timer").are(linear={"Listener"}, leaked={"Listener"})
+    heads = [row for row in one.leak_rows if row["head"]]
+    expect([(row["kind"], row["instances"]) for row in heads] == [("cycle", 5)], f"heads: {heads}")
+    steps = " ".join(heads[0]["cycle"])
+    for step in ("DeviceListener.Listener.loop", "(CFRunLoopMode).timers", "Foundation.Timer _fire"):
+        expect(step in steps, f"{step} is not in {steps}")
+    expect(not one.threads, f"threads at the marks: {one.threads}")
+
+
 @behaviour("case study device listener: a singleton that is done is found by one round, and not called abandoned")
 def singleton(bench):
     one = verdicts(bench, "device-listener", "singleton").are()

@@ -1,8 +1,9 @@
 """`lifespan growth`: levels at the marks as the program counted them, the verdict on each kind of growth, the suspects of a round."""
 
-import re
+import json, re
 import xml.etree.ElementTree as xml
 
+from control import told
 from harness import behaviour, expect
 from recording import plain_name
 
@@ -81,6 +82,23 @@ def limits(bench):
     result = bench.command("growth", few.trace, "--fail-on", "survivors=1000000", status=2)
     expect("not enough rounds: 3 after the warm-up, 4 are needed" in result.err, f"stderr: {result.err}")
     bench.command("growth", few.trace, "--warm-up", "0", "--fail-on", "survivors=1000000")
+
+
+@behaviour("growth of a recording that runs: by its PID, of the marks by now")
+def running(bench):
+    said = {}
+
+    def talk(session, pid):
+        session.until("^up$")
+        said.update(json.loads(bench.command("growth", str(pid), "--json").out))
+        session.send("go\n")
+
+    bench.recorder_only()
+    steps = " ".join(f"make First {n + 1} mark round-{n}" for n in range(5))
+    told(bench, steps + " say up wait make First 9 mark later", talk)
+    expect(said["running"] and [r["name"] for r in said["rounds"]] == [f"round-{n}" for n in range(1, 5)], f"{said}")
+    rows = rows_of(said)
+    expect(rows["Program.First"]["verdict"] == "linear", f"{rows['Program.First']}")
 
 
 @behaviour("growth as JUnit and as Markdown is well-formed, and names what grows")

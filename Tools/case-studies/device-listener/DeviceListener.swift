@@ -6,6 +6,8 @@
 //   stop-run          the same, and CFRunLoopStop: run() just runs it again
 //   flag              run(mode:before:) while a flag says so, and the flag is set: nobody wakes the loop to look at it
 //   other-mode        the source is in a mode that is never run: the loop ends at once, and no value ever comes
+//   other-mode-timer  a timer that keeps the listener is in a mode that is never run: it never fires, and stays in the
+//                     loop, which the listener keeps
 //   time-out          run(until:) a moment that is over: the loop ends before the value comes
 //   perform-late      a block is performed on a loop that has ended: it never runs, and keeps what it captured
 //   singleton         run() once in the whole program, by a manager that is never asked again
@@ -54,8 +56,13 @@ final class Listener: @unchecked Sendable {
     // What the device's driver would signal.
     var context = CFRunLoopSourceContext()
     source = CFRunLoopSourceCreate(nil, 0, &context)
-    CFRunLoopAddSource(loop, source, way == "other-mode" ? Self.otherMode : kCFRunLoopDefaultMode)
-    if ["time-out", "perform-late", "other-mode"].contains(way) {
+    if way == "other-mode-timer" {
+      let timer = Timer(timeInterval: 0, repeats: false) { _ in self.isDone = true }
+      RunLoop.current.add(timer, forMode: RunLoop.Mode("device"))
+    } else {
+      CFRunLoopAddSource(loop, source, way == "other-mode" ? Self.otherMode : kCFRunLoopDefaultMode)
+    }
+    if ["time-out", "perform-late", "other-mode", "other-mode-timer"].contains(way) {
       ready.signal()
     } else {
       // The loop itself says that it runs.
@@ -79,7 +86,7 @@ final class Listener: @unchecked Sendable {
   /// The device has a value. Where the loop has ended nobody takes it.
   func deliver(_ report: Report) {
     guard let loop, let runLoop else { return }
-    if way == "time-out" || way == "other-mode" {
+    if ["time-out", "other-mode", "other-mode-timer"].contains(way) {
       ended.wait()
       return
     }
@@ -167,7 +174,7 @@ func threads() -> Int {
 
 @main struct Main {
   static func main() {
-    let faulty = ["run", "stop-run", "flag", "perform-late"]
+    let faulty = ["run", "stop-run", "flag", "perform-late", "other-mode-timer"]
     let endingAlone = ["run-until", "flag-stop", "stop", "last-source", "perform-in-time", "other-mode", "time-out"]
     switch variant {
     case "singleton":
@@ -177,7 +184,7 @@ func threads() -> Int {
         listen(round)
         // Threads that end are gone before the mark.
         if endingAlone.contains(variant) { wait { Listener.living == 0 } }
-        if endingAlone.contains(variant) || variant == "perform-late" { wait { threads() == 0 } }
+        if !["run", "stop-run", "flag"].contains(variant) { wait { threads() == 0 } }
       }
     default: unknownVariant("singleton", faulty.joined(separator: "|"), endingAlone.joined(separator: "|"))
     }
