@@ -28,10 +28,12 @@ let inTests: [Target] = [
 let afterTheFact: [Target] = [
   .systemLibrary(name: "CZstd"),
   .systemLibrary(name: "CElf"),
+  .systemLibrary(name: "CZlib"),
   .target(name: "LifespanTrace", dependencies: ["CTraceFormat", "CZstd"]),
   .target(name: "LifespanAnalysis", dependencies: ["LifespanTrace"]),
   .target(name: "LifespanHeap", dependencies: ["LifespanAnalysis", "LifespanTrace"]),
-  .target(name: "LifespanSymbols", dependencies: ["CElf"]),
+  .target(name: "CLineTables", linkerSettings: [.linkedLibrary("dw")]),
+  .target(name: "LifespanSymbols", dependencies: ["CElf", "CLineTables"]),
   .target(
     name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanHeap", "LifespanSymbols", "LifespanTrace"]),
   .target(name: "CHeap", dependencies: ["CTraceFormat"]),
@@ -39,7 +41,8 @@ let afterTheFact: [Target] = [
   .executableTarget(
     name: "LifespanCommand",
     dependencies: [
-      "CDrain", "CHeap", "CSession", "CTraceFormat", "CZstd", "LifespanAnalysis", "LifespanHeap", "LifespanReport",
+      "CDrain", "CHeap", "CSession", "CTraceFormat", "CZlib", "CZstd", "LifespanAnalysis", "LifespanHeap",
+      "LifespanReport",
       "LifespanSymbols", "LifespanTrace",
     ],
     path: "Tools/lifespan"),

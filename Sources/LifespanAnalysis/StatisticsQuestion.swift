@@ -40,7 +40,7 @@ private struct SiteCounts {
   var temporary = 0
 }
 
-private final class StatisticsCollector: Collector<Statistics> {
+final class StatisticsCollector: Collector<Statistics> {
   private let question: StatisticsQuestion
   private let analysis: Analysis
   private let window: Window
@@ -186,6 +186,16 @@ private final class StatisticsCollector: Collector<Statistics> {
     references?.add(to: &tallies)
     if window.isWhole { addDiscarded(to: &tallies) }
     return statistics(tallies)
+  }
+
+  /// Of the types that the question chose, every site at which something was born, with its counts. Without what was discarded
+  /// before it reached the file.
+  func chosenSites() -> [(site: SiteRecord, row: Int, tally: Tally)] {
+    (0..<siteCount).compactMap { site in
+      let row = analysis.catalog.rowOfSite[site]
+      guard selected[row], counts[site].births > 0 else { return nil }
+      return (analysis.trace.sites[site], row, tally(site))
+    }
   }
 
   private func tally(_ site: Int) -> Tally {

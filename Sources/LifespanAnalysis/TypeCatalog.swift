@@ -49,7 +49,7 @@ public struct TypeCatalog: Sendable {
   public private(set) var rows: [TypeIdentity] = []
   private var rowOfType: [TypeID: Int] = [:]
   /// The row of each site, by its number.
-  let rowOfSite: [Int]
+  public let rowOfSite: [Int]
   // Kinds that were recorded, whether there is anything of them or not.
   private let isRecorded: Set<ObjectKind>
 
@@ -117,7 +117,7 @@ public struct TypeCatalog: Sendable {
 
   /// Which rows the filter keeps. Throws where a pattern, a module or a kind is that of no type of the recording at all:
   /// a limit that looks at nothing must not hold by a slip of the keyboard.
-  func selection(_ filter: TypeFilter) throws(QuestionError) -> [Bool] {
+  public func selection(_ filter: TypeFilter) throws(QuestionError) -> [Bool] {
     for pattern in filter.include {
       let alone = TypeFilter(include: [pattern])
       guard rows.contains(where: { alone.keeps($0) }) else {

@@ -62,6 +62,13 @@ final class ElfFile {
     return BuildID([])
   }
 
+  /// Which source lines its code comes from; nil where it was built or left without that.
+  func lines() -> LineTable? {
+    let debugging = [".debug_info", ".zdebug_info"].flatMap { sections(named: $0) }
+    guard debugging.contains(where: { $0.1.sh_type != UInt32(SHT_NOBITS) }) else { return nil }
+    return LineTable(file: self, descriptor: descriptor)
+  }
+
   /// Name of the separate debug file, from `.gnu_debuglink`.
   func debugLink() -> String? {
     guard let (section, _) = sections(named: ".gnu_debuglink").first,

@@ -10,7 +10,7 @@ public enum FrameOrigin: String, Sendable, Codable {
   case system
 }
 
-/// A named frame. File and line are nil until line tables are read.
+/// A named frame. File and line are nil where line tables do not say.
 public struct Frame: Hashable, Sendable {
   /// Demangled and shortened (`Node.init(value:)`); `MyLib + 0x123` where the image names no function there.
   public let function: String
@@ -46,9 +46,9 @@ public struct Frame: Hashable, Sendable {
 }
 
 extension Frame: CustomStringConvertible {
-  /// `Node.init(value:) + 24 [MyApp]`.
+  /// `Node.init(value:) + 24 [MyApp]`; with line tables `Node.init(value:) Node.swift:12 [MyApp]`.
   public var description: String {
-    if let file, let line { return "\(function) \(file):\(line) [\(module)]" }
+    if let file, let line { return "\(function) \(file.split(separator: "/").last ?? ""):\(line) [\(module)]" }
     guard let offset else { return "\(function) [\(module)]" }
     return "\(function) + \(offset) [\(module)]"
   }

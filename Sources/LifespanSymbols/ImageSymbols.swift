@@ -10,6 +10,8 @@ public enum SymbolProblem: Hashable, Sendable {
   case notElf
   /// Only exported functions have names in it.
   case stripped(BuildID)
+  /// Its functions have names, but there are no files and lines.
+  case noLines(BuildID)
 }
 
 /// The problem of one image, for the last lines of a report.
@@ -39,13 +41,17 @@ public struct SymbolNote: Hashable, Sendable {
       let file = id.isEmpty ? "no debug file is linked to it" : "there is no debug file for build-id \(id)"
       return "\(image.fileName) is stripped and \(file), so only its exported functions have names; "
         + "link it without -s and do not strip it, or install its debug file."
+    case .noLines:
+      return "\(image.fileName) was built without -g, so its frames have no file and line; build it with -g "
+        + "(swiftc -g; swift build does), or install its debug file."
     }
   }
 }
 
-/// The functions of one image and what is known to be missing.
+/// The functions and lines of one image and what is known to be missing.
 struct ImageSymbols {
   let table: SymbolTable
+  let lines: LineTable?
   let problem: SymbolProblem?
 
   /// Where separate debug files lie, as gdb has it.
@@ -65,37 +71,36 @@ struct ImageSymbols {
     do throws(ElfError) {
       let file = try ElfFile(path: path)
       let found = file.buildID()
-      guard found == image.buildID else {
-        // The debug file of the build that ran names its functions even when the program was built anew since.
-        let other = Self.debugTable(image: image, file: nil, path: path, debugRoots: debugRoots)
-        self.init(table: other ?? nothing, problem: other == nil ? .otherBuild(ran: image.buildID, found: found) : nil)
-        return
-      }
-      let own = file.symbols()
-      if own.isComplete {
-        self.init(table: own, problem: nil)
-      } else if let separate = Self.debugTable(image: image, file: file, path: path, debugRoots: debugRoots) {
-        self.init(table: separate, problem: nil)
+      let isSame = found == image.buildID
+      let own = isSame ? file.symbols() : nothing
+      let ownLines = isSame ? file.lines() : nil
+      // The debug file of the build that ran names its functions even when the program was built anew since.
+      let separate =
+        own.isComplete && ownLines != nil
+        ? nil : Self.debugFile(image: image, file: isSame ? file : nil, path: path, debugRoots: debugRoots)
+      table = own.isComplete ? own : separate?.symbols() ?? own
+      lines = ownLines ?? separate?.lines()
+      if !isSame, separate == nil {
+        problem = .otherBuild(ran: image.buildID, found: found)
+      } else if !table.isComplete {
+        problem = .stripped(found)
       } else {
-        self.init(table: own, problem: .stripped(found))
+        problem = lines == nil ? .noLines(found) : nil
       }
     } catch {
+      (table, lines) = (nothing, nil)
       switch error {
-      case .cannotOpen(let reason): self.init(table: nothing, problem: .missingFile(reason))
-      case .notElf: self.init(table: nothing, problem: .notElf)
+      case .cannotOpen(let reason): problem = .missingFile(reason)
+      case .notElf: problem = .notElf
       }
     }
   }
 
-  private init(table: SymbolTable, problem: SymbolProblem?) {
-    self.table = table
-    self.problem = problem
-  }
-
-  /// A full table from `.build-id/xx/yyy.debug` or the file that the debug link names; nil when none is of this build.
-  private static func debugTable(
+  /// `.build-id/xx/yyy.debug` or the file that the debug link names, where it has all functions; nil when none is of this
+  /// build.
+  private static func debugFile(
     image: CodeImage, file: ElfFile?, path: String, debugRoots: [String]
-  ) -> SymbolTable? {
+  ) -> ElfFile? {
     var candidates: [String] = []
     let id = image.buildID.description
     if id.utf8.count > 2 { candidates += debugRoots.map { "\($0)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug" } }
@@ -106,8 +111,7 @@ struct ImageSymbols {
     }
     for candidate in candidates where candidate != path {
       guard let debug = try? ElfFile(path: candidate), debug.buildID() == image.buildID else { continue }
-      let table = debug.symbols()
-      if table.isComplete { return table }
+      if debug.symbols().isComplete { return debug }
     }
     return nil
   }

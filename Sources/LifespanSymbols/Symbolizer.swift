@@ -2,25 +2,29 @@
 
 /// Names code locations: by the symbols of the files that ran, or in a test by a table.
 public protocol FrameNamer {
-  /// The named frame of one location.
+  /// The named frame of one location: the function whose code it is.
   func frame(at location: CodeLocation) -> Frame
+  /// The same after the functions that were inlined there, from the innermost outwards.
+  func frames(at location: CodeLocation) -> [Frame]
   /// What kept frames shown so far from being named.
   var notes: [SymbolNote] { get }
 }
 
 extension FrameNamer {
+  /// Where no inlined functions are known.
+  public func frames(at location: CodeLocation) -> [Frame] { [frame(at: location)] }
+
   /// The first frame, from the innermost, that is neither runtime nor allocator nor system: who allocated.
   /// The innermost frame that is named at all when there is no such frame; nil for an empty stack.
   public func responsibleFrame(of stack: some Sequence<CodeLocation>) -> Frame? {
     var fallback: Frame?
-    for location in stack {
-      let frame = frame(at: location)
+    for frame in stack.lazy.flatMap({ frames(at: $0) }) {
       if frame.origin == .program {
         // Without optimisation every object is made by its own class's allocating initialiser: the next one says who.
         guard frame.function.contains("__allocating_init") else { return frame }
         if fallback?.origin != .program { fallback = frame }
       }
-      if fallback == nil, frame.offset != nil { fallback = frame }
+      if fallback == nil, frame.offset != nil || frame.inlined { fallback = frame }
     }
     return fallback
   }
@@ -33,22 +37,31 @@ public final class Symbolizer: FrameNamer {
   private let debugRoot: String
   private var images: [CodeImage: ImageSymbols] = [:]
   private var order: [CodeImage] = []
-  private var frames: [CodeLocation: Frame] = [:]
+  private var frames: [CodeLocation: [Frame]] = [:]
   private var unnamed: Set<CodeImage> = []
+  private let readsLines: Bool
 
   /// A symbolizer that looks for separate debug files below `debugRoot`, as gdb does, and beside the images. `symbols`: a
-  /// folder that holds the files that ran, by their whole paths (the root of a container's image) or by name.
-  public init(symbols: String? = nil, debugRoot: String = "/usr/lib/debug") {
+  /// folder that holds the files that ran, by their whole paths (the root of a container's image) or by name. `lines`: also
+  /// files, lines and inlined functions.
+  public init(symbols: String? = nil, debugRoot: String = "/usr/lib/debug", lines: Bool = true) {
+    readsLines = lines
     self.symbols = symbols
     self.debugRoot = debugRoot
   }
 
   /// The named frame of one location. The same location gives the same frame without looking again.
   public func frame(at location: CodeLocation) -> Frame {
+    let all = frames(at: location)
+    return all[all.count - 1]
+  }
+
+  /// The same after the functions that were inlined there.
+  public func frames(at location: CodeLocation) -> [Frame] {
     if let known = frames[location] { return known }
-    let frame = name(location)
-    frames[location] = frame
-    return frame
+    let named = name(location)
+    frames[location] = named
+    return named
   }
 
   /// What kept frames shown so far from being named, in the order in which the images were met.
@@ -59,30 +72,44 @@ public final class Symbolizer: FrameNamer {
     }
   }
 
-  private func name(_ location: CodeLocation) -> Frame {
+  private func name(_ location: CodeLocation) -> [Frame] {
     guard let image = location.image else {
-      return Frame(function: "0x" + String(location.address.value, radix: 16), module: "?", origin: .system)
+      return [Frame(function: "0x" + String(location.address.value, radix: 16), module: "?", origin: .system)]
     }
-    guard let match = match(location.address, in: symbols(of: image)) else {
+    let symbols = symbols(of: image)
+    guard let (match, lookup) = match(location.address, in: symbols.table) else {
       unnamed.insert(image)
       let function = "\(image.fileName) + 0x\(String(location.address.value, radix: 16))"
-      return Frame(function: function, module: image.moduleName, origin: .of(image: image, mangled: nil))
+      return [Frame(function: function, module: image.moduleName, origin: .of(image: image, mangled: nil))]
     }
-    return Frame(
-      function: demangler.demangle(match.mangled), offset: location.address.value &- match.start,
-      module: image.moduleName, origin: .of(image: image, mangled: match.mangled),
-      isAllocator: FrameOrigin.isAllocator(mangled: match.mangled))
+    var places = readsLines ? symbols.lines?.places(at: lookup) ?? [] : []
+    let own = places.popLast()
+    let origin = FrameOrigin.of(image: image, mangled: match.mangled)
+    if origin == .program, case .noLines = symbols.problem { unnamed.insert(image) }
+    return places.map { inlined($0, image) } + [
+      Frame(
+        function: demangler.demangle(match.mangled), offset: location.address.value &- match.start,
+        module: image.moduleName, file: own?.file, line: own?.line, origin: origin,
+        isAllocator: FrameOrigin.isAllocator(mangled: match.mangled))
+    ]
   }
 
-  /// An async function's continuation is recorded by where it begins, not by where a call returned to: the byte before
-  /// belongs to whatever function lies before it.
-  private func match(_ address: CodeAddress, in table: SymbolTable) -> SymbolTable.Match? {
+  private func inlined(_ place: LineTable.Place, _ image: CodeImage) -> Frame {
+    Frame(
+      function: place.function.map(demangler.demangle) ?? "a function without a name", module: image.moduleName,
+      file: place.file, line: place.line, inlined: true, origin: .of(image: image, mangled: place.function),
+      isAllocator: place.function.map(FrameOrigin.isAllocator) ?? false)
+  }
+
+  /// The function, and the address that lies in it. An async function's continuation is recorded by where it begins, not by
+  /// where a call returned to: the byte before belongs to whatever function lies before it.
+  private func match(_ address: CodeAddress, in table: SymbolTable) -> (SymbolTable.Match, lookup: UInt64)? {
     if case .returnAddress(let value) = address, let begun = table.function(startingAt: value),
       Self.isContinuation(begun.mangled)
     {
-      return begun
+      return (begun, value)
     }
-    return table.function(at: address.lookup)
+    return table.function(at: address.lookup).map { ($0, address.lookup) }
   }
 
   /// Whether a mangled name ends in `TY<n>_` or `TQ<n>_`.
@@ -93,11 +120,11 @@ public final class Symbolizer: FrameNamer {
     return suffix == ["Y", "T"] || suffix == ["Q", "T"]
   }
 
-  private func symbols(of image: CodeImage) -> SymbolTable {
-    if let known = images[image] { return known.table }
+  private func symbols(of image: CodeImage) -> ImageSymbols {
+    if let known = images[image] { return known }
     let read = ImageSymbols(image: image, symbols: symbols, debugRoot: debugRoot)
     images[image] = read
     order.append(image)
-    return read.table
+    return read
   }
 }

@@ -31,7 +31,7 @@ class Numbers:
 
 
 def steady(text):
-    """An output without what differs between two runs: times, rates of an hour, numbers of objects, events and threads."""
+    """An output without what differs between two runs: times, rates of an hour, numbers of objects, events and threads, the system's lines."""
     # How long this sentence is decides where it is broken.
     text = re.sub(r"^(picture of the heap [^,\n]+), .*(\n  .+)?$", r"\1: …", text, flags=re.M)
     lines = []
@@ -43,6 +43,8 @@ def steady(text):
         line = re.sub(r"@(\d+)", numbers, line)
         line = re.sub(r"thread \d+ ", "thread … ", line)
         line = re.sub(r" \+ (0x[0-9a-f]+|\d+) \[", " [", line)
+        # Whether the C library's lines are known depends on what is installed.
+        line = re.sub(r" \S+:\d+ \[c\]$", " [c]", line)
         lines.append(line)
     while lines and not lines[-1]:
         lines.pop()

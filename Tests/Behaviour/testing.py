@@ -103,6 +103,7 @@ def plain(text):
     """Without numbers that differ from run to run, what other tests make meanwhile, and the trace's line."""
     text = re.sub(r"@\d+", "@N", text)
     text = re.sub(r" \+ \d+ \[", " + N [", text)
+    text = re.sub(r"(?m) \w+\.swift:\d+$", " + N [shopPackageTests.xctest]", text)
     text = re.sub(r"\b\d+( retains|(?= × ShopTests.Page$))", lambda m: "R" + m[1] if m[1] else m[0], text, flags=re.M)
     text = re.sub(r"(R retains.*\n  )\d+ ×", r"\1R ×", text)
     lines = [x for x in text.splitlines() if "born meanwhile outside" not in x and not x.startswith("trace: ")]
@@ -167,6 +168,7 @@ def planted(bench):
     for turn in range(REPETITIONS):
         status, text = suite(bench, PLANTED="1", LIFESPAN_SETTLE="0.2")
         expect(status != 0, "the run passes")
+        expect(re.search(r"(?m)^ +visit\(\) Shop\.swift:19$", text), "no line of the source is named")
         check_planted(text)
         traces = os.listdir(bench.path("traces"))
         expect(len(traces) >= len(XCTEST), f"{len(traces)} traces are kept")

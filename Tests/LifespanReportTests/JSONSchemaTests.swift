@@ -13,7 +13,8 @@ final class JSONSchemaTests: XCTestCase {
       "generations": ["generations", "generation-objects"],
       "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"],
       "dump": ["dump", "dump-cut"],
-      "threads": ["threads"], "leaks": ["leaks", "leaks-withheld"], "holders": ["holders", "holders-leaked"],
+      "tree": ["tree"], "threads": ["threads"],
+      "leaks": ["leaks", "leaks-withheld"], "holders": ["holders", "holders-leaked"],
       "growth": ["growth", "growth-withheld"], "growth --round": ["round"],
     ]
     let ofNow = [

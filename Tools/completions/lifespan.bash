@@ -15,11 +15,13 @@ _lifespan() {
         case $command in
           leaks) words="table json junit" ;;
           growth) words="table json csv markdown junit" ;;
-          export) words="dot" ;;
-          holders | history) words="table json" ;;
+          export) words="pprof collapsed speedscope heaptrack dot" ;;
+          holders | history | tree) words="table json" ;;
           *) words="table json csv markdown" ;;
         esac
         ;;
+      --separate-by) words="type" ;;
+      --weight) words="bytes count" ;;
       --fail-on) [ "$command" != leaks ] || words="leaked abandoned" ;;
       --when-full) words="wait drop" ;;
       --keep) words="all living" ;;

@@ -22,9 +22,17 @@ enum StandardStreams {
     writeRaw(text, to: descriptor)
   }
 
+  /// A report that is no text.
+  static func printBytes(_ bytes: [UInt8]) {
+    StatusLine.clear()
+    writeRaw(bytes[...], to: report)
+  }
+
   /// The same, beside a status line that is shown.
-  static func writeRaw(_ text: String, to descriptor: Int32) {
-    var bytes = Array(text.utf8)[...]
+  static func writeRaw(_ text: String, to descriptor: Int32) { writeRaw(Array(text.utf8)[...], to: descriptor) }
+
+  private static func writeRaw(_ whole: ArraySlice<UInt8>, to descriptor: Int32) {
+    var bytes = whole
     while !bytes.isEmpty {
       let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if written > 0 {

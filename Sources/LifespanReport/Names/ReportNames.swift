@@ -13,6 +13,8 @@ public final class ReportNames {
   private var blockOwners: [StackID: String] = [:]
   // Images of frames that a report has shown: only their problems matter to its reader.
   private var shown: Set<CodeImage> = []
+  // And of whole frames, which have files and lines.
+  private var framed: Set<CodeImage> = []
 
   /// Names by `symbolizer`.
   public init(stacks: any StackSource, symbolizer: any FrameNamer) {
@@ -75,14 +77,16 @@ public final class ReportNames {
     type.module.isEmpty ? caller(of: type)?.module ?? "" : type.module
   }
 
-  /// The named frames of a stack from the innermost outwards.
+  /// The named frames of a stack from the innermost outwards, those of inlined functions too.
   public func frames(of stack: StackID) -> [Frame] {
     let locations = trace(stack).locations
     locations.forEach(show)
-    return locations.map { symbolizer.frame(at: $0) }
+    framed.formUnion(locations.compactMap(\.image))
+    return locations.flatMap { symbolizer.frames(at: $0) }
   }
 
-  /// The same without showing them: what a report asks before it knows what it prints.
+  /// The functions whose code they are, without showing them: what a report asks before it knows what it prints, and what is
+  /// the same with and without debugging information.
   func heapFrames(of stack: StackID) -> [Frame] { trace(stack).locations.map { symbolizer.frame(at: $0) } }
 
   /// Why a stack is not whole, in words; nil when it is.
@@ -105,7 +109,12 @@ public final class ReportNames {
   }
 
   /// What kept names from being found in what was shown so far, for the end of a report.
-  public var notes: [String] { symbolizer.notes.filter { shown.contains($0.image) }.map(\.text) }
+  public var notes: [String] {
+    symbolizer.notes.filter { note in
+      if case .noLines = note.problem { return framed.contains(note.image) }
+      return shown.contains(note.image)
+    }.map(\.text)
+  }
 
   private func show(_ location: CodeLocation) {
     if let image = location.image { shown.insert(image) }

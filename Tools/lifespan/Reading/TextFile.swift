@@ -1,4 +1,4 @@
-// Small text files that the user names: suppressions, baselines, exports. Errors are one line with the path.
+// Small files that the user names: suppressions, baselines, exports. Errors are one line with the path.
 import Glibc
 
 enum TextFile {
@@ -29,7 +29,10 @@ enum TextFile {
   }
 
   /// Replaces the file in one step: whoever reads it meanwhile has the old one or the new one whole.
-  static func write(_ text: String, to path: String) throws {
+  static func write(_ text: String, to path: String) throws { try write(Array(text.utf8), to: path) }
+
+  /// The same for what is no text.
+  static func write(_ bytes: [UInt8], to path: String) throws {
     let part = "\(path).\(getpid())~"
     func fail() -> CommandFailure {
       let why = String(cString: strerror(errno))
@@ -38,7 +41,7 @@ enum TextFile {
     }
     let descriptor = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw fail() }
-    var rest = Array(text.utf8)[...]
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
