@@ -1,19 +1,21 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, CLinkedDoor, Lifespan. They link libc alone.
+// Left of the line (in the process under test): CTraceFormat, CRecorder, CDrain, CHeap, CLinkedDoor, Lifespan. They link libc alone.
 // Right of it (after the fact): LifespanTrace, LifespanAnalysis, LifespanHeap, LifespanSymbols, LifespanReport, the command.
 // Tools/check-layers holds this picture against the imports.
 let inTheProgram: [Target] = [
   .target(name: "CTraceFormat"),
   .target(name: "CDrain", dependencies: ["CTraceFormat"]),
   .target(name: "CRecorder", dependencies: ["CTraceFormat"]),
-  .target(name: "CLinkedDoor", dependencies: ["CRecorder", "CDrain", "CTraceFormat"]),
+  .target(name: "CHeap", dependencies: ["CTraceFormat"]),
+  .target(name: "CLinkedDoor", dependencies: ["CRecorder", "CDrain", "CHeap", "CTraceFormat"]),
   .target(
     name: "Lifespan",
     dependencies: [
       .target(name: "CLinkedDoor", condition: .when(traits: ["Recording"])),
       .target(name: "CDrain", condition: .when(traits: ["Recording"])),
+      .target(name: "CHeap", condition: .when(traits: ["Recording"])),
     ]),
 ]
 
@@ -36,7 +38,6 @@ let afterTheFact: [Target] = [
   .target(name: "LifespanSymbols", dependencies: ["CElf", "CLineTables"]),
   .target(
     name: "LifespanReport", dependencies: ["LifespanAnalysis", "LifespanHeap", "LifespanSymbols", "LifespanTrace"]),
-  .target(name: "CHeap", dependencies: ["CTraceFormat"]),
   .target(name: "CSession", dependencies: ["CTraceFormat", "CDrain"], path: "Tools/CSession"),
   .executableTarget(
     name: "LifespanCommand",

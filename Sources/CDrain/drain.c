@@ -67,6 +67,7 @@ void lifespan_drain_destroy(struct lifespan_drain *d) {
   drain_scopes_destroy(d);
   drain_living_destroy(&d->living);
   drain_history_destroy(&d->history);
+  drain_bytes_free(&d->look.bytes);
   drain_heap_destroy(&d->memory);
   struct drain_index *indexes[] = {&d->site_index, &d->row_index, &d->class_index};
   for (int i = 0; i < 3; i++) drain_index_destroy(indexes[i]);

@@ -12,8 +12,9 @@ size_t lifespan_drain_blocks(const struct lifespan_drain *d, struct lifespan_blo
     const struct drain_object *object = &d->living.slots[i];
     // Threads, tokens, regions and what is on its way from one address to another are no blocks.
     if (!object->key || object->key >= LIFESPAN_TOKEN_ADDRESS || object->key & 1) continue;
-    blocks[count++] = (struct lifespan_block){object->key, object->size, object->serial, drain_sites(d)[object->site].type,
-                                              object->state < 3 ? states[object->state] : 0};
+    const struct drain_site *site = &drain_sites(d)[object->site];
+    blocks[count++] = (struct lifespan_block){.address = object->key, .size = object->size, .serial = object->serial, .type = site->type,
+                                              .state = object->state < 3 ? states[object->state] : 0, .stack = site->stack};
   }
   return count;
 }

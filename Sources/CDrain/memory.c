@@ -7,13 +7,49 @@
 
 #include <sys/mman.h>
 
+// What is ours, for who must tell it from the program's memory: it is full of addresses of the program's objects.
+#define OWN_MOST 1024u
+static _Atomic uint64_t own_starts[OWN_MOST], own_ends[OWN_MOST]; // start 0: free, 1: being filled
+static _Atomic uint32_t own_limit;                                // none is used from here on
+
+static void own_add(const void *pages, size_t bytes) {
+  for (uint32_t i = 0; i < OWN_MOST; i++) {
+    uint64_t free_one = 0;
+    if (!atomic_compare_exchange_strong(&own_starts[i], &free_one, 1)) continue;
+    atomic_store(&own_ends[i], (uint64_t)(uintptr_t)pages + bytes);
+    atomic_store(&own_starts[i], (uint64_t)(uintptr_t)pages);
+    uint32_t limit = atomic_load(&own_limit);
+    while (limit <= i && !atomic_compare_exchange_weak(&own_limit, &limit, i + 1)) {}
+    return;
+  }
+}
+
+static void own_remove(const void *pages) {
+  for (uint32_t i = 0; i < atomic_load(&own_limit); i++) {
+    if (atomic_load(&own_starts[i]) != (uint64_t)(uintptr_t)pages) continue;
+    atomic_store(&own_starts[i], 0);
+    return;
+  }
+}
+
+bool lifespan_drain_own(uint32_t index, uint64_t *start, uint64_t *end) {
+  if (index >= atomic_load(&own_limit)) return false;
+  *start = atomic_load(&own_starts[index]);
+  *end = *start > 1 ? atomic_load(&own_ends[index]) : *start;
+  return true;
+}
+
 void *drain_pages(size_t bytes) {
   void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return pages == MAP_FAILED ? NULL : pages;
+  if (pages == MAP_FAILED) return NULL;
+  own_add(pages, bytes);
+  return pages;
 }
 
 void drain_pages_free(void *pages, size_t bytes) {
-  if (pages) munmap(pages, bytes);
+  if (!pages) return;
+  own_remove(pages);
+  munmap(pages, bytes);
 }
 
 bool drain_reserve_more(struct drain_bytes *bytes, size_t more) {
@@ -22,6 +58,10 @@ bool drain_reserve_more(struct drain_bytes *bytes, size_t more) {
   while (room < need) room *= 2;
   void *data = bytes->data ? mremap(bytes->data, bytes->room, room, MREMAP_MAYMOVE) : drain_pages(room);
   if (!data || data == MAP_FAILED) return false;
+  if (bytes->data) {
+    own_remove(bytes->data);
+    own_add(data, room);
+  }
   bytes->data = data;
   bytes->room = room;
   return true;

@@ -97,12 +97,16 @@ void drain_answer_request(struct lifespan_drain *d) {
   uint32_t op = __atomic_load_n(&request->op, __ATOMIC_RELAXED),
            length = __atomic_load_n(&request->length, __ATOMIC_RELAXED);
   bool more = false;
+  uint32_t error = 0;
   int64_t result = -EINVAL;
   if (length <= sizeof(d->question)) {
     memcpy(d->question, request->data, length); // a copy: the slot is the program's to change
-    result = lifespan_drain_ask(d, op, d->question, length, request->data, sizeof(request->data), &more);
+    bool looks = (op == LIFESPAN_ASK_LEAKS || op == LIFESPAN_ASK_HOLDERS) && length >= sizeof(struct lifespan_question);
+    if (looks) result = drain_look(d, op, (const struct lifespan_question *)d->question, request->data, sizeof(request->data), &more, &error);
+    else result = lifespan_drain_ask(d, op, d->question, length, request->data, sizeof(request->data), &more);
+    if (looks && result == -EAGAIN) return; // it stays posted
   }
-  request->status = result < 0 ? (uint32_t)-result : 0;
+  request->status = result < 0 ? (uint32_t)-result : error;
   request->length = result < 0 ? 0 : (uint32_t)result;
   request->more = more;
   atomic_store_explicit(&request->state, LIFESPAN_REQUEST_ANSWERED, memory_order_release);

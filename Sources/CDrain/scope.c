@@ -282,7 +282,7 @@ int64_t drain_scope_rows(struct lifespan_drain *d, const struct lifespan_questio
 
 static struct lifespan_scope_object scope_object(const struct lifespan_drain *d, const struct drain_object *object) {
   const struct drain_site *site = &drain_sites(d)[object->site];
-  return (struct lifespan_scope_object){.address = drain_address(object->key),
+  return (struct lifespan_scope_object){.inverted = ~drain_address(object->key),
                                         .serial = object->serial,
                                         .size = object->size,
                                         .ticks = object->stamp - d->start,

@@ -1,4 +1,7 @@
 // Which block an address lies in: a table of the first block of every 512 bytes, below a table of GiBs. See heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 static int by_address(const void *a, const void *b) {
@@ -112,3 +115,5 @@ void heap_index_free(struct heap_index *index) {
   for (size_t i = 0; index->leaves && i < HEAP_TOP; i++) free(index->leaves[i]);
   free(index->leaves);
 }
+
+#endif

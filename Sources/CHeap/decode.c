@@ -1,5 +1,8 @@
 // Blocks whose inside is known: storage of arrays, dictionaries and sets, strings, stacks of tasks, and memory that a cache keeps free. What lies
 // in their unused parts is what was there before, and holds nothing. Layouts of Swift 6.3's standard library and of libdispatch.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define COUNT 16u          // of an array's storage
@@ -14,8 +17,10 @@
 #define SLAB_OF_TASK 120u
 #define SLAB_HEAD 32u
 #define SLABS_MOST 4096u
+#define SLAB_MOST (1u << 24)
 #define CACHE_OF_THREAD 24u // in __dispatch_tsd
 #define CACHE_NEXT 16u
+#define CACHE_ITEM 64u
 #define CACHE_MOST 4096u
 
 // Values of one type that lie behind each other.
@@ -133,11 +138,18 @@ static void note_slabs(struct heap *heap, uint64_t task) {
   for (unsigned i = 0; i < SLABS_MOST && slab; i++) {
     uint32_t node = heap_index_find(&heap->index, heap->blocks, slab);
     uint64_t head[3];
-    if (node == HEAP_NONE || heap->blocks[node].address != slab || !heap_memory_small(&heap->memory, slab, head, sizeof head)) return;
+    if (!heap_memory_small(&heap->memory, slab, head, sizeof head)) return;
     uint32_t capacity = (uint32_t)head[2], used = (uint32_t)(head[2] >> 32);
-    if (used > capacity || capacity + SLAB_HEAD > heap->blocks[node].size + 64) return;
-    heap->slab_ends[node] = used + SLAB_HEAD;
-    heap->names[node] = heap_label_of(heap, "task's stack");
+    if (used > capacity) return;
+    if (node == HEAP_NONE) {
+      // A block that is not known, all of which would count as held.
+      if (heap->input->knows_all || slab % 16 || capacity > SLAB_MOST) return;
+      heap_hole(heap, slab + SLAB_HEAD + used, slab + SLAB_HEAD + capacity);
+    } else {
+      if (heap->blocks[node].address != slab || capacity + SLAB_HEAD > heap->blocks[node].size + 64) return;
+      heap->slab_ends[node] = used + SLAB_HEAD;
+      heap->names[node] = heap_label_of(heap, "task's stack");
+    }
     slab = head[1];
   }
 }
@@ -148,6 +160,12 @@ static void note_cache(struct heap *heap, uint64_t place) {
   if (!heap_memory_word(&heap->memory, place + CACHE_OF_THREAD, &item)) return;
   for (unsigned i = 0; i < CACHE_MOST && item; i++) {
     uint32_t node = heap_index_find(&heap->index, heap->blocks, item);
+    if (node == HEAP_NONE && !heap->input->knows_all) {
+      heap_hole(heap, item, item + CACHE_NEXT);
+      heap_hole(heap, item + CACHE_NEXT + 8, item + CACHE_ITEM);
+      if (item % 16 || !heap_memory_word(&heap->memory, item + CACHE_NEXT, &item)) return;
+      continue;
+    }
     if (node == HEAP_NONE || heap->blocks[node].address != item || heap_type_of(heap, node)->kind != HEAP_KIND_MALLOC) return;
     if (heap->flags[node] & HEAP_FLAG_FREE) return;
     heap->flags[node] |= HEAP_FLAG_FREE;
@@ -175,3 +193,5 @@ void heap_find_special(struct heap *heap) {
     if (place) note_cache(heap, place);
   }
 }
+
+#endif

@@ -1,5 +1,8 @@
 // The fields of a class, as its own field descriptor and its metadata tell: names, offsets, and whether a reference is weak, unowned or unmanaged. Needs
 // nothing but the program's memory, and works where a field's type is beyond reflection. Called by layout.c; layouts of Swift 5.9 to 6.3.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define CLASS_SUPER 8u
@@ -163,3 +166,5 @@ void heap_captures_read(struct heap *heap, struct heap_layout *layout, uint32_t 
   }
   layout->known = layout->count > 0;
 }
+
+#endif

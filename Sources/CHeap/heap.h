@@ -7,8 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+
+#include <malloc.h>
 
 #include "lifespan_heap.h"
+
+// In the linked door the next look finds what this one has left in the program's own heap: copies of its memory, full of addresses. They are cleared, so
+// that they hold nothing even where the walk over the allocator's free memory (free.c) comes to an early end. (realloc leaves some behind.)
+extern bool heap_in_program; // not all blocks are known: it may be the process that is looked at
+static inline void heap_forget(void *memory) {
+  if (memory && heap_in_program) memset(memory, 0, malloc_usable_size(memory));
+  (free)(memory);
+}
+#define free(memory) heap_forget(memory)
 
 #define HEAP_NONE UINT32_MAX
 #define HEAP_ADDRESS_MASK 0x00ffffffffffffffull // Swift's spare bits above
@@ -153,6 +165,7 @@ struct heap {
   struct heap_unknown *unknown; // unknown.c
   uint64_t code_start, code_end;
   uint64_t images_start, images_end;
+  uint64_t main_arena; // glibc's, where a symbol tells it; 0 not known
   struct heap_names *own_names; // names.c
   uint64_t tls_size;
   struct heap_tls { uint32_t file; uint64_t below, size; } *tls; // by module: so many bytes below the thread pointer
@@ -235,8 +248,13 @@ uint32_t heap_label_cf(struct heap *heap, uint64_t offset); // of a word of such
 void heap_name_table(struct heap *heap, uint64_t table);
 // unmanaged.c: holds where the runtime counts more references than are found
 void heap_settle_unmanaged(struct heap *heap);
+// unmanaged.c: how many strong references to an object the runtime counts. False: it is none, or they are not counted.
+bool heap_strong_count(struct heap *heap, uint32_t node, uint64_t *count);
 // roots.c
 void heap_find_roots(struct heap *heap);
+void heap_hole(struct heap *heap, uint64_t start, uint64_t end); // no root lies there
+// free.c: what the allocator keeps free of its region becomes a hole, and what known blocks take of it beside what was asked for
+void heap_find_free(struct heap *heap, uint64_t start, uint64_t end);
 // unknown.c: a word of a variable that refers to no known block; then what all of those that were noted hold
 void heap_note_unknown(struct heap *heap, uint64_t word);
 void heap_follow_unknown(struct heap *heap);

@@ -1,4 +1,7 @@
 // Layouts by type, made when a type is met first: how large its objects are, and of storage what its elements are. See heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define METADATA_SIZE 24u    // of a class: bytes of an object, 32 bits
@@ -88,3 +91,5 @@ void heap_layouts_free(struct heap *heap) {
   }
   free(heap->layouts);
 }
+
+#endif

@@ -1,4 +1,7 @@
 // The mappings of the frozen process (/proc/PID/maps), and the files in them. See heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #include <stdio.h>
@@ -75,3 +78,5 @@ const struct heap_mapping *heap_maps_find(const struct heap_maps *maps, uint64_t
   }
   return low < maps->count && maps->list[low].start <= address ? &maps->list[low] : NULL;
 }
+
+#endif

@@ -1,4 +1,7 @@
 // Memory of the frozen process: large pieces as they come, single words by way of a cache of pages. See heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #include <fcntl.h>
@@ -16,7 +19,8 @@ struct heap_pages {
 
 void *heap_wide(void *memory, size_t bytes) {
   uint64_t start = ((uint64_t)(uintptr_t)memory + WIDE_PAGE - 1) & -WIDE_PAGE, end = ((uint64_t)(uintptr_t)memory + bytes) & -WIDE_PAGE;
-  if (memory && start < end) madvise((void *)(uintptr_t)start, end - start, MADV_HUGEPAGE);
+  // Not in the program's own heap: it would lie in several mappings for ever.
+  if (memory && start < end && !heap_in_program) madvise((void *)(uintptr_t)start, end - start, MADV_HUGEPAGE);
   return memory;
 }
 
@@ -97,3 +101,5 @@ void heap_memory_touched(struct heap_memory *memory, uint64_t start, uint64_t en
   }
   if (open_at) take(context, open_at, end);
 }
+
+#endif

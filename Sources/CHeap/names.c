@@ -1,5 +1,8 @@
 // Better names for blocks than their types have: what CoreFoundation's objects are by its own table of classes, what C++'s objects and libdispatch's are by
 // the table of functions that their first word refers to. See heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define CF_INFO 16u            // of an object: the number of its class in bits 8 to 17
@@ -107,3 +110,5 @@ void heap_name_table(struct heap *heap, uint64_t table) {
   }
   if (names->labels[slot]) heap->names[heap->node] = names->labels[slot];
 }
+
+#endif

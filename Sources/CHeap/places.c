@@ -1,4 +1,7 @@
 // What lies where: the variable, function or thread-local variable of an address, by the files that are mapped. See lifespan_heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #include <stdio.h>
@@ -122,3 +125,5 @@ bool heap_thread_local(struct heap *heap, uint32_t thread, uint64_t address, str
   }
   return false;
 }
+
+#endif

@@ -1,5 +1,8 @@
 // Roots: registers and stacks of threads, thread-local storage, variables of images, and whatever else the program has mapped that is no block. What
 // the allocator keeps free, what lies below a stack's end, stacks of threads that are gone and the recorder's own memory are none.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #include <stddef.h>
@@ -12,6 +15,7 @@
 #define BOUNDS_FROM 0x600u // where in it the stack's bounds are looked for
 #define BOUNDS_WORDS 40u
 #define ARENA (64ull << 20)
+#define ARENA_HEAD 2304u // bytes of glibc's struct malloc_state, at most
 #define BLOCK_END 32u // the allocator's own word, and what it rounds up
 
 struct place {
@@ -32,11 +36,15 @@ static bool is_chunk(struct heap *heap, uint64_t word) {
   return word == heap->blocks[target].address + (header & ~7ull) - 16;
 }
 
+// In a static executable the C library's variables lie among the program's.
+static bool is_arena(const struct heap *heap, uint64_t place) { return place >= heap->main_arena && place < heap->main_arena + ARENA_HEAD; }
+
 static void take_words(struct heap *heap, const uint64_t *words, size_t count, uint64_t address, const struct place *place) {
   for (size_t i = 0; i < count; i++) {
-    if (words[i] < HEAP_PAGE || (place->is_allocators && is_chunk(heap, words[i]))) continue;
+    bool is_allocators = place->is_allocators || (place->kind == HEAP_ROOT_GLOBAL && is_arena(heap, address + i * 8));
+    if (words[i] < HEAP_PAGE || (is_allocators && is_chunk(heap, words[i]))) continue;
     heap_add_root(heap, words[i], place->kind, place->maybe, address + i * 8, place->thread);
-    if (place->kind == HEAP_ROOT_GLOBAL && !place->is_allocators && heap_index_find(&heap->index, heap->blocks, words[i]) == HEAP_NONE)
+    if (place->kind == HEAP_ROOT_GLOBAL && !is_allocators && heap_index_find(&heap->index, heap->blocks, words[i]) == HEAP_NONE)
       heap_note_unknown(heap, words[i]);
   }
 }
@@ -61,7 +69,7 @@ static void take_range(struct heap *heap, uint64_t start, uint64_t end, const st
 
 // ---- What is left of a mapping ----------------------------------------------------------------------------------------------------
 
-static void hole(struct heap *heap, uint64_t start, uint64_t end) {
+void heap_hole(struct heap *heap, uint64_t start, uint64_t end) {
   struct heap_range *holes = heap_more(heap, heap->holes, &heap->hole_room, heap->hole_count, sizeof *holes);
   if (!holes || start >= end) return;
   heap->holes = holes;
@@ -107,9 +115,17 @@ static void take_rest(void *context, uint64_t start, uint64_t end) {
   }
 }
 
+// The recorder's own memory is left out before anything of it is looked at: it may be gigabytes of address space.
 static void take_mapping(struct heap *heap, uint64_t start, uint64_t end, struct place place) {
   struct rest rest = {heap, &place};
-  heap_memory_touched(&heap->memory, start, end, take_rest, &rest);
+  for (size_t i = 0; i < heap->input->own_count && start < end; i++) {
+    const struct heap_own *own = &heap->input->own[i];
+    if (own->end <= start || own->start >= end) continue;
+    if (own->start > start) take_mapping(heap, start, own->start, place);
+    start = own->end;
+    i = (size_t)-1; // the rest is looked at anew: they are in no order
+  }
+  if (start < end) heap_memory_touched(&heap->memory, start, end, take_rest, &rest);
 }
 
 // ---- Threads ----------------------------------------------------------------------------------------------------------------------
@@ -140,18 +156,18 @@ static void take_thread(struct heap *heap, uint32_t number) {
   if (own && !is_main && sp >= start && sp < end) {
     take_range(heap, sp, locals_from > sp && locals_from < end ? locals_from : end, &stack);
     take_range(heap, locals_from, end, &locals);
-    hole(heap, start, end);
+    heap_hole(heap, start, end);
     return;
   }
   if (own && !is_main) { // it runs on another stack: its own may be gone back to
     take_range(heap, start, locals_from, &stack);
-    hole(heap, start, end);
+    heap_hole(heap, start, end);
     locals_to = end;
   }
   if (mapping) take_range(heap, sp, mapping->end, &stack);
-  if (mapping) hole(heap, mapping->start, mapping->end);
+  if (mapping) heap_hole(heap, mapping->start, mapping->end);
   take_range(heap, locals_from, locals_to, &locals);
-  hole(heap, locals_from, locals_to);
+  heap_hole(heap, locals_from, locals_to);
 }
 
 // glibc keeps the stacks of threads that have ended for the next ones. A descriptor's first and third word are its own address; it has no thread.
@@ -164,7 +180,7 @@ static void drop_old_stacks(struct heap *heap, const struct heap_mapping *mappin
     bool lives = false;
     for (size_t i = 0; i < heap->input->thread_count; i++) lives |= heap->input->threads[i].thread_pointer == at;
     if (lives) return;
-    hole(heap, start < mapping->start ? mapping->start : start, end);
+    heap_hole(heap, start < mapping->start ? mapping->start : start, end);
     // What finds its thread-local storage is kept with it for the next thread.
     heap_add_root(heap, words[1], HEAP_ROOT_THREAD_LOCAL, false, at + 8, UINT32_MAX);
     return;
@@ -189,8 +205,8 @@ static void find_arenas(struct heap *heap, struct heap_mapping *mapping) {
     bool head = words[0] >= at && words[0] < at + 256, other = words[1] && words[1] % ARENA == 0;
     if ((!head && !other) || words[2] > ARENA || words[2] % HEAP_PAGE || words[3] < words[2] || words[3] > ARENA || !words[2]) continue;
     uint64_t end = at + words[3] < mapping->end ? at + words[3] : mapping->end;
-    if (!heap->input->knows_all) take_mapping(heap, at, end, (struct place){HEAP_ROOT_UNKNOWN, true, false, UINT32_MAX});
-    hole(heap, at, end);
+    if (heap->input->knows_all) heap_hole(heap, at, end);
+    else heap_find_free(heap, at, at + words[2]); // all of it, though it may lie in several mappings
     struct heap_range *arenas = heap_more(heap, heap->arenas, &heap->arena_room, heap->arena_count, sizeof *arenas);
     if (!arenas) return;
     heap->arenas = arenas;
@@ -202,7 +218,7 @@ static void find_arenas(struct heap *heap, struct heap_mapping *mapping) {
 static void take_own(struct heap *heap, uint64_t map) {
   struct lifespan_own own[LIFESPAN_OWN_RANGES];
   if (heap_memory_read(&heap->memory, map + offsetof(struct lifespan_map, own), own, sizeof own) != sizeof own) return;
-  for (unsigned i = 0; i < LIFESPAN_OWN_RANGES; i++) hole(heap, own[i].start, own[i].end);
+  for (unsigned i = 0; i < LIFESPAN_OWN_RANGES; i++) heap_hole(heap, own[i].start, own[i].end);
 }
 
 static void classify(struct heap *heap) {
@@ -237,6 +253,12 @@ static void classify(struct heap *heap) {
   }
 }
 
+static bool is_arenas(const struct heap *heap, const struct heap_mapping *m) {
+  for (size_t i = 0; i < heap->arena_count; i++)
+    if (heap->arenas[i].start < m->end && heap->arenas[i].end > m->start) return true;
+  return false;
+}
+
 static void take_kind(struct heap *heap, const struct heap_mapping *m) {
   struct place place = {HEAP_ROOT_MAPPING, false, false, UINT32_MAX};
   if (!m->readable || !m->writable) return;
@@ -245,7 +267,12 @@ static void take_kind(struct heap *heap, const struct heap_mapping *m) {
     place.kind = HEAP_ROOT_GLOBAL;
     place.is_allocators = m->file != HEAP_NONE && strstr(heap->maps.files[m->file].path, "/libc.so") != NULL;
     break;
-  case HEAP_MAPPING_OTHER: break;
+  case HEAP_MAPPING_OTHER:
+    if (!heap->input->knows_all && is_arenas(heap, m)) {
+      place.kind = HEAP_ROOT_UNKNOWN;
+      place.maybe = true;
+    }
+    break;
   case HEAP_MAPPING_ALLOCATOR:
     if (heap->input->knows_all) return;
     place.kind = HEAP_ROOT_UNKNOWN;
@@ -257,9 +284,35 @@ static void take_kind(struct heap *heap, const struct heap_mapping *m) {
   take_mapping(heap, m->start, m->end, place);
 }
 
+// The allocator's first region may lie in several mappings side by side (where a part of it was given other pages), and a chunk in two of them.
+static void find_free(struct heap *heap) {
+  for (size_t i = 0; i < heap->maps.count; i++) {
+    if (heap->maps.list[i].kind != HEAP_MAPPING_ALLOCATOR) continue;
+    size_t last = i;
+    while (last + 1 < heap->maps.count && heap->maps.list[last + 1].kind == HEAP_MAPPING_ALLOCATOR && heap->maps.list[last + 1].start == heap->maps.list[last].end) last++;
+    heap_find_free(heap, heap->maps.list[i].start, heap->maps.list[last].end);
+    i = last;
+  }
+}
+
+// Looked for only where the C library is no file of its own: no other symbol table need be read for it.
+static void find_main_arena(struct heap *heap) {
+  uint64_t address;
+  for (uint32_t i = 0; i < heap->maps.file_count; i++)
+    if (strstr(heap->maps.files[i].path, "/libc.so")) return;
+  for (uint32_t i = 0; i < heap->maps.file_count && !heap->main_arena; i++) {
+    if (!is_image(heap, i)) continue;
+    const struct heap_symbol_table *table = heap_symbols_of(heap, i);
+    if (table && heap_symbols_named(table, "main_arena", &address)) heap->main_arena = heap->maps.files[i].base - heap_symbols_first(table) + address;
+  }
+}
+
 void heap_find_roots(struct heap *heap) {
   classify(heap);
+  find_main_arena(heap);
+  for (size_t i = 0; i < heap->input->own_count; i++) heap_hole(heap, heap->input->own[i].start, heap->input->own[i].end);
   for (uint32_t i = 0; i < heap->input->thread_count; i++) take_thread(heap, i);
+  if (!heap->input->knows_all) find_free(heap);
   for (size_t i = 0; i < heap->maps.count; i++) {
     struct heap_mapping *m = &heap->maps.list[i];
     if (m->kind != HEAP_MAPPING_OTHER || !m->readable || !m->writable || !is_plain(m)) continue;
@@ -270,3 +323,5 @@ void heap_find_roots(struct heap *heap) {
   for (size_t i = 0; i < heap->maps.count && !heap->error; i++) take_kind(heap, &heap->maps.list[i]);
   heap_follow_unknown(heap);
 }
+
+#endif

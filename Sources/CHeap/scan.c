@@ -1,9 +1,13 @@
 // The scan: every block's words, in the order of addresses, each tested whether it is the address of (or into) a block. See lifespan_heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define WINDOW (4u << 20)
 #define WINDOW_GAP (64u << 10)
 #define HEADER 16u // glibc's own words before a block
+#define SIDE_TABLE 32u // bytes of what the runtime keeps beside an object
 #define ROOTS_MOST 16u // of one block: more would say nothing new
 
 void *heap_more(struct heap *heap, void *list, size_t *room, size_t used, size_t size) {
@@ -127,7 +131,7 @@ void heap_add_root(struct heap *heap, uint64_t word, unsigned kind, bool maybe, 
 }
 
 const struct heap_type *heap_type_of(const struct heap *heap, uint32_t node) {
-  static const struct heap_type none = {0, HEAP_KIND_MALLOC, 0};
+  static const struct heap_type none = {.kind = HEAP_KIND_MALLOC};
   uint32_t type = heap->blocks[node].type;
   return type < heap->input->type_count ? &heap->input->types[type] : &none;
 }
@@ -151,8 +155,9 @@ static void look_at_counts(struct heap *heap, uint64_t word) {
   if (word >> 62 != 3 || (uint32_t)word == UINT32_MAX) return;
   uint32_t table = heap_index_find(&heap->index, heap->blocks, word << 3);
   uint64_t owner = 0;
-  if (table == HEAP_NONE || heap->blocks[table].address != word << 3) return;
+  if (table != HEAP_NONE && heap->blocks[table].address != word << 3) return;
   if (!heap_memory_word(&heap->memory, word << 3, &owner) || owner != heap->blocks[heap->node].address) return;
+  if (table == HEAP_NONE) return heap_hole(heap, word << 3, (word << 3) + SIDE_TABLE); // a block that is not known: it holds nothing
   note_side_table(heap, table);
   heap_add_edge(heap, table, 8, heap->names[table], HEAP_STRONG);
 }
@@ -232,9 +237,11 @@ static bool read_window(struct heap *heap, struct window *w, uint32_t first) {
     if (next > end) end = next;
   }
   if (end - start > w->room) {
-    uint8_t *larger = realloc(w->bytes, end - start + 64);
-    if (!larger) return false;
-    w->bytes = larger;
+    free(w->bytes);
+    w->length = 0;
+    w->room = 0;
+    w->bytes = malloc(end - start + 64);
+    if (!w->bytes) return false;
     w->room = end - start;
   }
   w->start = start;
@@ -282,7 +289,10 @@ static void root_in_flight(struct heap *heap) {
     if (heap->flags[i] & HEAP_FLAG_IN_FLIGHT) heap_add_root(heap, heap->blocks[i].address, HEAP_ROOT_IN_FLIGHT, false, 0, UINT32_MAX);
 }
 
+bool heap_in_program;
+
 struct heap *heap_begin(const struct heap_input *input) {
+  heap_in_program = !input->knows_all;
   struct heap *heap = calloc(1, sizeof *heap);
   if (!heap) return NULL;
   heap->input = input;
@@ -347,3 +357,5 @@ uint64_t heap_bytes(const struct heap *heap, uint64_t *unread) {
   return heap->memory.bytes;
 }
 uint32_t heap_types_unknown(const struct heap *heap) { return heap->unknown_types; }
+
+#endif

@@ -1,6 +1,9 @@
 // What a value holds by its type's mangled name: sizes of the types that a compiler lays out the same everywhere, and which words are weak, unowned or
 // unmanaged references. A generic parameter is what the metadata of the type around it says (value.c). A type that is not understood ends it: what follows
 // is taken for what it looks like. Called by fields.c and value.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define MANGLED_MOST 256u
@@ -296,3 +299,5 @@ bool heap_shape_of(struct heap *heap, uint64_t place, const struct heap_generic 
   const struct mangled m = {place, text, read_mangled(heap, place, text, sizeof text)};
   return m.length && at->depth < HEAP_DEPTH_MOST && shape_mangled(heap, &m, generic, at, parts, shape);
 }
+
+#endif

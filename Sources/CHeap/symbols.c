@@ -1,4 +1,7 @@
 // Symbols and sections of the files that are mapped: functions, variables, thread-local variables, by address. See heap.h.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #include <elf.h>
@@ -163,3 +166,5 @@ bool heap_symbols_tls(const struct heap_symbol_table *t, uint64_t *size, uint64_
   }
   return false;
 }
+
+#endif

@@ -1,5 +1,8 @@
 // Blocks of the allocator that the recorder does not know, and that a variable of the program refers to: the runtime's own memory for names of types that it
 // was asked for on our behalf (its cache of names grows then), or from before the recorder's start. What lies in them counts as held. Called by roots.c.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define BLOCKS_MOST 65536u
@@ -29,8 +32,19 @@ static bool is_allocators(const struct heap *heap, uint64_t place) {
   return false;
 }
 
+// Where not every block is known, what is free was found (free.c), and is in the list of holes, which is sorted by now.
+static bool is_free(const struct heap *heap, uint64_t place) {
+  size_t low = 0, high = heap->input->knows_all ? 0 : heap->hole_count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (heap->holes[middle].end <= place) low = middle + 1;
+    else high = middle;
+  }
+  return !heap->input->knows_all && low < heap->hole_count && heap->holes[low].start <= place;
+}
+
 void heap_note_unknown(struct heap *heap, uint64_t word) {
-  if (word % 16 || word >> 47 || word < HEAP_PAGE || (heap->unknown && heap->unknown->count == BLOCKS_MOST) || !is_allocators(heap, word)) return;
+  if (word % 16 || word >> 47 || word < HEAP_PAGE || (heap->unknown && heap->unknown->count == BLOCKS_MOST) || !is_allocators(heap, word) || is_free(heap, word)) return;
   if (!heap->unknown) {
     struct heap_unknown *made = calloc(1, sizeof *made);
     if (made) made->places = calloc(2 * BLOCKS_MOST, sizeof *made->places), made->list = calloc(BLOCKS_MOST, sizeof *made->list);
@@ -65,7 +79,7 @@ void heap_follow_unknown(struct heap *heap) {
     uint64_t place = unknown->list[unknown->done++], size = size_at(heap, place), word;
     for (uint64_t at = 0; at + 8 <= size; at += 8) {
       if (!heap_memory_word(&heap->memory, place + at, &word)) break;
-      if (heap_index_find(&heap->index, heap->blocks, word) != HEAP_NONE) heap_add_root(heap, word, HEAP_ROOT_UNKNOWN, false, place + at, UINT32_MAX);
+      if (heap_index_find(&heap->index, heap->blocks, word) != HEAP_NONE) heap_add_root(heap, word, HEAP_ROOT_UNKNOWN, !heap->input->knows_all, place + at, UINT32_MAX);
       else heap_note_unknown(heap, word);
     }
   }
@@ -77,3 +91,5 @@ void heap_unknown_free(struct heap *heap) {
   free(heap->unknown->list);
   free(heap->unknown);
 }
+
+#endif

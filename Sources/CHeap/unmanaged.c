@@ -1,4 +1,7 @@
 // References of type Unmanaged: whether they hold is nothing that their type tells. Called by scan.c when all edges are known.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define EXTRA_BITS 30u // of the count word: strong references less one, above the bit that says "deinitialising"
@@ -6,9 +9,10 @@
 #define IS_SLOW (1ull << 63)
 #define SIDE_TABLE_COUNTS 16u
 
-// How many strong references the runtime counts. False: it does not count them.
-static bool strong_count(struct heap *heap, const struct heap_block *block, uint64_t *count) {
+bool heap_strong_count(struct heap *heap, uint32_t node, uint64_t *count) {
+  const struct heap_block *block = &heap->blocks[node];
   uint64_t word;
+  if (heap_type_of(heap, node)->kind == HEAP_KIND_MALLOC || block->size < 16) return false;
   if (!heap_memory_word(&heap->memory, block->address + 8, &word) || (uint32_t)word == UINT32_MAX) return false;
   if (word >> 62 == 3 && !heap_memory_word(&heap->memory, (word << 3) + SIDE_TABLE_COUNTS, &word)) return false;
   if (word & IS_SLOW) return false;
@@ -34,11 +38,11 @@ void heap_settle_unmanaged(struct heap *heap) {
       return;
     }
     uint64_t counted;
-    const struct heap_block *block = &heap->blocks[edge->target];
-    bool is_object = heap_type_of(heap, edge->target)->kind != HEAP_KIND_MALLOC && block->size >= 16;
     // Somebody has retained it by hand, and this may be the one.
-    bool holds = !is_object || !strong_count(heap, block, &counted) || counted > counts[edge->target];
+    bool holds = !heap_strong_count(heap, edge->target, &counted) || counted > counts[edge->target];
     edge->strength = holds ? HEAP_CONSERVATIVE : HEAP_UNMANAGED;
   }
   free(counts);
 }
+
+#endif

@@ -1,5 +1,8 @@
 // What a value holds by its type's metadata, where the type is known at run time only: the elements of an array, the generic parameters of a class. How large
 // it is stands there, where its fields lie too; what each of them is, its mangled name says (shape.c). Called by layout.c and shape.c; layouts of Swift 5.9 to 6.3.
+#include "lifespan_platform.h"
+#if LIFESPAN_RECORDS_HERE
+
 #include "heap.h"
 
 #define WITNESS_SIZE 64u
@@ -154,3 +157,5 @@ bool heap_value_of(struct heap *heap, uint64_t type, const struct heap_place *at
         (struct heap_field){.offset = at->offset, .size = size.size, .label = heap_label_of(heap, at->label), .strength = shape->strength, .skips = shape->skips};
   return true;
 }
+
+#endif

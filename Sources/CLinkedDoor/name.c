@@ -15,10 +15,10 @@
 extern char *swift_demangle(const char *mangled, size_t length, char *output, size_t *room, uint32_t flags)
   __attribute__((weak));
 
-static void write_function(const char *symbol, struct lifespan_linked_name *name) {
-  char *plain = swift_demangle ? swift_demangle(symbol, strlen(symbol), NULL, NULL, 0) : NULL;
-  snprintf(name->function, sizeof name->function, "%s", plain ? plain : symbol);
-  free(plain);
+void lifespan_linked_demangle(const char *mangled, char *plain, size_t room) {
+  char *text = swift_demangle ? swift_demangle(mangled, strlen(mangled), NULL, NULL, 0) : NULL;
+  snprintf(plain, room, "%s", text ? text : mangled);
+  free(text);
 }
 
 bool lifespan_linked_name(uint64_t return_address, struct lifespan_linked_name *name) {
@@ -27,13 +27,14 @@ bool lifespan_linked_name(uint64_t return_address, struct lifespan_linked_name *
   // The call lies before the address that it returns to; the next function may begin there.
   if (!return_address || !dladdr((const void *)(uintptr_t)(return_address - 1), &info)) return false;
   if (info.dli_fname) snprintf(name->image, sizeof name->image, "%s", info.dli_fname);
-  if (info.dli_sname) write_function(info.dli_sname, name);
+  if (info.dli_sname) lifespan_linked_demangle(info.dli_sname, name->function, sizeof name->function);
   name->offset = return_address - (uint64_t)(uintptr_t)(info.dli_sname ? info.dli_saddr : info.dli_fbase);
   return true;
 }
 
 #else
 
+void lifespan_linked_demangle(const char *mangled, char *plain, size_t room) { snprintf(plain, room, "%s", mangled); }
 bool lifespan_linked_name(uint64_t return_address, struct lifespan_linked_name *name) {
   (void)return_address;
   memset(name, 0, sizeof *name);

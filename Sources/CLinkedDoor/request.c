@@ -85,7 +85,9 @@ static uint32_t items_of(uint32_t op, const uint8_t *bytes, size_t length) {
   case LIFESPAN_ASK_SCOPE_ROWS: return (uint32_t)(length / sizeof(struct lifespan_scope_row));
   case LIFESPAN_ASK_SCOPE_LIVING: return (uint32_t)(length / sizeof(struct lifespan_scope_object));
   case LIFESPAN_ASK_HISTORY: return last_event(bytes) ? last_event(bytes)->number + 1 : 0;
-  case LIFESPAN_ASK_SAVE: return (uint32_t)((length + LIFESPAN_SAVE_UNIT - 1) / LIFESPAN_SAVE_UNIT);
+  case LIFESPAN_ASK_SAVE:
+  case LIFESPAN_ASK_LEAKS:
+  case LIFESPAN_ASK_HOLDERS: return (uint32_t)((length + LIFESPAN_SAVE_UNIT - 1) / LIFESPAN_SAVE_UNIT);
   case LIFESPAN_ASK_TYPES:
     for (; length - at >= sizeof(struct lifespan_type_row); count++) {
       const struct lifespan_type_row *row = (const void *)(bytes + at);
@@ -131,6 +133,13 @@ static bool append(uint32_t op, struct lifespan_linked_answer *answer, const uin
 static enum lifespan_linked_status take(struct lifespan_request *slot, uint32_t op,
                                         struct lifespan_linked_answer *answer, uint32_t start, uint32_t *items) {
   uint32_t length = slot->length;
+  bool looks = op == LIFESPAN_ASK_LEAKS || op == LIFESPAN_ASK_HOLDERS;
+  if (looks && slot->status && slot->status != ENOENT) {
+    // Why not, in words, where there are some.
+    *items = 0;
+    bool told = length <= sizeof slot->data && append(op, answer, slot->data, length, start);
+    return slot->status == ENOTSUP ? LIFESPAN_LINKED_NO_EYES : told ? LIFESPAN_LINKED_FORBIDDEN : LIFESPAN_LINKED_FAILED;
+  }
   if (slot->status) return slot->status == ENOENT ? LIFESPAN_LINKED_UNKNOWN : LIFESPAN_LINKED_FAILED;
   if (length > sizeof slot->data || (op == LIFESPAN_ASK_HISTORY && !is_history(slot->data, length))) return LIFESPAN_LINKED_FAILED;
   *items = items_of(op, slot->data, length);

@@ -45,6 +45,7 @@ bool lifespan_watch_start(void (*body)(void)) {
   if (started) return true;
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGPROF); // by which it is stopped when the heap is looked at (stop.c)
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
   started = !pthread_create(&thread, NULL, run, (void *)body);

@@ -88,7 +88,7 @@ extension Allocations {
     return type?.metadata == UInt64(isa) && type?.isWanted == true ? type : nil
   }
 
-  private static func backtrace(_ stack: UInt32) throws(NotRecording) -> [ReturnAddress] {
+  static func backtrace(_ stack: UInt32) throws(NotRecording) -> [ReturnAddress] {
     guard stack >= LIFESPAN_STACK_FIRST else { return [] }
     return try Door.ask(LIFESPAN_ASK_STACK, address: UInt64(stack)).withBytes { bytes in
       bytes.rows(of: UInt64.self).map { ReturnAddress(rawValue: $0) }

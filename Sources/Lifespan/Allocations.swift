@@ -1,4 +1,4 @@
-// The namespace of the library. Its parts: Allocations+Recording, +Counts, +Statistics, +Growth, +History, +Save.
+// The namespace of the library. Its parts: Allocations+Recording, +Counts, +Statistics, +Growth, +History, +Heap, +Save.
 
 /// Records the Swift objects of this process and answers, exact to the last object, what lives and what was destroyed.
 ///

@@ -61,6 +61,14 @@ enum Door {
     }
   }
 
+  /// What a mangled name stands for; the name itself where it is none.
+  static func demangled(_ mangled: String) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2048) { plain in
+      lifespan_linked_demangle(mangled, plain.baseAddress, plain.count)
+      return String(decoding: UnsafeRawBufferPointer(plain).prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+
   static func plainName(_ name: String) -> String {
     var name = name
     return name.withUTF8 { plainName(UnsafeRawBufferPointer($0)) }

@@ -91,6 +91,33 @@ extension Allocations {
     }
   }
 
+  /// Why the heap could not be looked at. The program goes on unharmed.
+  public enum HeapError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// There is nothing to look at.
+    case notRecording(NotRecording)
+    /// The object's birth was not recorded: it was born before the start, or its type is left out.
+    case unknownObject(type: String)
+    /// The system or the program itself forbids what is needed for it; why.
+    case forbidden(String)
+    /// The small recorder for containers records this process, and cannot look at a heap.
+    case commandCannotLook
+    /// No memory for it.
+    case noMemory
+
+    /// One sentence: why, and what to do.
+    public var description: String {
+      switch self {
+      case .notRecording(let error): error.description
+      case .unknownObject(let type):
+        "this object of \(type) is not recorded: it was born before the start of the recording, or its type is left out"
+      case .forbidden(let reason): "the heap can't be looked at: \(reason)"
+      case .commandCannotLook:
+        "lifespan-recorder records this process, and can't look at a heap: use the whole lifespan command"
+      case .noMemory: "there is no memory to look at the heap"
+      }
+    }
+  }
+
   /// Why a recording could not be saved.
   public enum SaveError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There is nothing to save.

@@ -42,6 +42,14 @@ extension Allocations {
   }
   /// Without events.
   @inlinable public static func history(of object: AnyObject) -> History { History(unrecorded: .builtWithout) }
+  /// Throws ``HeapError/notRecording(_:)``.
+  @inlinable public static func leaks() throws(HeapError) -> LeakReport {
+    throw .notRecording(NotRecording(.builtWithout))
+  }
+  /// Throws ``HeapError/notRecording(_:)``.
+  @inlinable public static func holders(of object: AnyObject) throws(HeapError) -> HolderReport {
+    throw .notRecording(NotRecording(.builtWithout))
+  }
   /// Throws ``SaveError/notRecording(_:)``.
   @inlinable public static func save(to path: String) throws(SaveError) {
     throw .notRecording(NotRecording(.builtWithout))

@@ -25,6 +25,21 @@ public struct AbandonedType: Sendable, Hashable {
   public var retainedBytes: UInt64
 }
 
+extension AbandonedType {
+  /// Why a type stands in the list.
+  public enum Role: String, Sendable, Hashable {
+    /// A type of the program's with the verdict: what is to be looked at.
+    case head
+    /// Lives only below heads, and goes with them.
+    case below
+    /// One of the toolchain's types that has the verdict, too: arrays, strings, closures, which grow with the heads.
+    case growsAlong = "grows-along"
+  }
+
+  /// Why it stands in the list.
+  public var role: Role { !isHead ? .below : isToolchains ? .growsAlong : .head }
+}
+
 /// What a picture and the marks say of abandoned objects.
 public struct HeapAbandoned: Sendable {
   /// Marked generations that a verdict needs.

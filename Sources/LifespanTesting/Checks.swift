@@ -68,7 +68,7 @@ struct ReleasedCheck {
     guard isRecorded else { return }
     var settling = Settling(Seconds.of(within))
     while released.object != nil, await settling.waits(isolation: isolation) {}
-    if let object = released.object { fail(object) }
+    if let (inverted, name) = released.target { fail(inverted, name) }
   }
 
   func run<Object: AnyObject, Failure: Error>(_ body: () throws(Failure) -> Object?) throws(Failure) {
@@ -77,10 +77,17 @@ struct ReleasedCheck {
     guard isRecorded else { return }
     var settling = Settling(Seconds.of(within))
     while released.object != nil, settling.waits() {}
-    if let object = released.object { fail(object) }
+    if let (inverted, name) = released.target { fail(inverted, name) }
   }
 
-  private final class Weak { weak var object: AnyObject? }
+  private final class Weak {
+    weak var object: AnyObject?
+
+    /// Its address, inverted, and its type: nothing of ours holds it while it is looked at.
+    var target: (inverted: UInt64, type: String)? {
+      object.map { (~UInt64(UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque())), Names.of(type(of: $0))) }
+    }
+  }
 
   /// Whether there is anything to say; it is said where not.
   var isRecorded: Bool {
@@ -93,17 +100,16 @@ struct ReleasedCheck {
     }
   }
 
-  func fail(_ object: AnyObject) {
+  func fail(_ inverted: UInt64, _ name: String) {
     #if Recording
-    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()))
-    let name = Names.of(type(of: object))
     let trace = KeptTrace.keep(at: site)
     var message = Message("\(title): \(name) lives \(Seconds.text(Seconds.of(within))) after the body was over")
-    if let recorded = TaskScope.object(at: address) {
+    if let recorded = TaskScope.object(at: ~inverted) {
       let group = Survivors.Group(
-        type: name, count: 1, bytes: recorded.bytes, serials: [recorded.serial], address: address, stack: recorded.stack
+        type: name, count: 1, bytes: recorded.bytes, serials: [recorded.serial], inverted: inverted,
+        stack: recorded.stack
       )
-      let references = Allocations.strongReferences(to: address).map { max(0, $0 - 1) }
+      let references = Allocations.strongReferences(to: ~inverted)
       message.add([group], trace) { _ in references.map { ", \($0) strong reference\($0 == 1 ? "" : "s")" } ?? "" }
     } else {
       message.add("  its birth was not recorded: it is older than the recording, or no heap object")

@@ -154,3 +154,37 @@ public func expectRetains<Value, Failure: Error>(
     site: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   return try check.run(body)
 }
+
+/// Fails where objects that the body makes are leaked: nothing can reach them any more.
+///
+/// ```swift
+/// try await expectNoLeaks { try await login(); try await logout() }
+/// ```
+///
+/// What something still holds (a cache, a singleton) is not leaked, see ``expectLiveCount(of:_:isolation:fileID:filePath:line:column:_:)``.
+/// A failure is sure; some leaks may be missed, as of an object of which an address lies in memory that the recorder does not know
+/// (`Allocations.leaks()` says more). Where the heap can't be looked at, the assertion fails with the reason.
+///
+/// Cost: nothing where no object of the body lives at its end; else all threads of the process stand still while it is copied, up to four
+/// times.
+@_disfavoredOverload
+public func expectNoLeaks<Failure: Error>(
+  of types: Allocations.Types = .all, isolation: isolated (any Actor)? = #isolation,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+  _ body: () async throws(Failure) -> Void
+) async throws(Failure) {
+  let check = NoLeaksCheck(
+    "expectNoLeaks", of: types, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+  try await check.run(isolation: isolation, body)
+}
+
+/// As the asynchronous form, for a body that does not wait.
+public func expectNoLeaks<Failure: Error>(
+  of types: Allocations.Types = .all,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+  _ body: () throws(Failure) -> Void
+) throws(Failure) {
+  let check = NoLeaksCheck(
+    "expectNoLeaks", of: types, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+  try check.run(body)
+}

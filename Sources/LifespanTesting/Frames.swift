@@ -68,6 +68,20 @@ enum Command {
 
 /// Who holds an object.
 enum HoldingPath {
-  static func of(_ address: UInt64) -> (path: String?, note: String?) { (nil, nil) }
+  /// `inverted`: its address. No path: it has died by now, or nothing says who holds it; then a note says why.
+  static func of(inverted: UInt64) -> (path: String?, note: String?) {
+    do {
+      let report = try Allocations.holders(atInverted: inverted)
+      let path = report.path?.description
+      switch report.reach {
+      case .unreachable: return (path.map { "nobody, it is leaked: " + $0 } ?? "nobody, it is leaked", nil)
+      case .perhaps: return (path.map { $0 + ", perhaps" }, nil)
+      case .reachable: return (path, nil)
+      }
+    } catch {
+      if case .unknownObject = error { return (nil, nil) }
+      return (nil, "who holds it is not known: \(error)")
+    }
+  }
 }
 #endif

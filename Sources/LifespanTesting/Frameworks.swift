@@ -10,9 +10,12 @@ struct CallSite: Sendable {
   let filePath: StaticString
   let line: UInt
   let column: UInt
+  /// Of a test that is not known before it runs.
+  var source: SourceLocation?
 
   var inTesting: SourceLocation {
-    SourceLocation(fileID: "\(fileID)", filePath: "\(filePath)", line: Int(line), column: Int(max(column, 1)))
+    source
+      ?? SourceLocation(fileID: "\(fileID)", filePath: "\(filePath)", line: Int(line), column: Int(max(column, 1)))
   }
 }
 

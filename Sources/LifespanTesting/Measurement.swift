@@ -10,8 +10,8 @@ struct Survivors {
     var count: Int
     var bytes: Int
     var serials: [UInt64]
-    /// Of the first one.
-    var address: UInt64
+    /// The address of the first one, inverted: what tells of an object must not look like a reference to it.
+    var inverted: UInt64
     var stack: UInt32
   }
   /// Born meanwhile in no test's tasks.
@@ -94,7 +94,7 @@ struct Measurement {
       result.groups.append(
         Survivors.Group(
           type: name, count: inside.count, bytes: inside.reduce(0) { $0 + $1.bytes }, serials: inside.map(\.serial),
-          address: first.address, stack: first.stack))
+          inverted: first.inverted, stack: first.stack))
     }
     result.groups.sort { ($1.count, $0.type) < ($0.count, $1.type) }
     result.elsewhere.sort { $0.type < $1.type }

@@ -23,9 +23,7 @@ struct Message {
   {
     var notes: [String] = []
     for group in groups.prefix(Self.mostTypes) {
-      let serials =
-        group.serials.prefix(Self.mostSerials).map { "@\($0)" } + (group.serials.count > Self.mostSerials ? ["…"] : [])
-      add("  \(group.count) × \(group.type), \(group.bytes) B\(extra(group)): \(serials.joined(separator: " "))")
+      addHead(of: group, extra(group))
       addStack(group, trace, &notes)
       addHolder(group, &notes)
     }
@@ -33,7 +31,13 @@ struct Message {
     for note in notes { add("  " + note) }
   }
 
-  private mutating func addStack(_ group: Survivors.Group, _ trace: KeptTrace?, _ notes: inout [String]) {
+  mutating func addHead(of group: Survivors.Group, _ extra: String = "") {
+    let serials =
+      group.serials.prefix(Self.mostSerials).map { "@\($0)" } + (group.serials.count > Self.mostSerials ? ["…"] : [])
+    add("  \(group.count) × \(group.type), \(group.bytes) B\(extra): \(serials.joined(separator: " "))")
+  }
+
+  mutating func addStack(_ group: Survivors.Group, _ trace: KeptTrace?, _ notes: inout [String]) {
     add("    allocated by")
     let (frames, note) = Frames.of(serial: group.serials.first ?? 0, stack: group.stack, trace)
     for frame in frames.prefix(Self.mostFrames) { add("      " + frame) }
@@ -43,7 +47,7 @@ struct Message {
   }
 
   private mutating func addHolder(_ group: Survivors.Group, _ notes: inout [String]) {
-    let (path, note) = HoldingPath.of(group.address)
+    let (path, note) = HoldingPath.of(inverted: group.inverted)
     if let path { add("    held by \(path)") }
     if let note, !notes.contains(note) { notes.append(note) }
   }

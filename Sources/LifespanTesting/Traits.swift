@@ -41,6 +41,31 @@ extension Trait where Self == NoGrowthTrait {
   }
 }
 
+/// Fails a test where objects that it makes are leaked. Made by `.noLeaks`.
+public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
+  let types: Allocations.Types
+
+  /// All tests of a suite, and of those within.
+  public var isRecursive: Bool { true }
+
+  /// Runs the test, and looks then.
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let site = CallSite(fileID: #fileID, filePath: #filePath, line: #line, column: #column, source: test.sourceLocation)
+    try await NoLeaksCheck("noLeaks", of: types, at: site).run(isolation: nil) { try await function() }
+  }
+}
+
+extension Trait where Self == NoLeaksTrait {
+  /// The test, or each test of the suite, as the body of
+  /// ``expectNoLeaks(of:isolation:fileID:filePath:line:column:_:)``.
+  public static var noLeaks: Self { NoLeaksTrait(types: .all) }
+
+  /// The same for leaked objects of these types.
+  public static func noLeaks(of types: Allocations.Types) -> Self { NoLeaksTrait(types: types) }
+}
+
 private final class IssueFlag: @unchecked Sendable {
   private let lock = NSLock()
   private var raised = false

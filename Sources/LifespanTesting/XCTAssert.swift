@@ -73,3 +73,26 @@ public func XCTAssertNoGrowth<Failure: Error>(
     site: CallSite(fileID: fileID, filePath: file, line: line, column: 1))
   try check.run(body)
 }
+
+/// As ``expectNoLeaks(of:isolation:fileID:filePath:line:column:_:)``.
+@_disfavoredOverload
+public func XCTAssertNoLeaks<Failure: Error>(
+  of types: Allocations.Types = .all, isolation: isolated (any Actor)? = #isolation,
+  fileID: StaticString = #fileID, file: StaticString = #filePath, line: UInt = #line,
+  _ body: () async throws(Failure) -> Void
+) async throws(Failure) {
+  let check = NoLeaksCheck(
+    "XCTAssertNoLeaks", of: types, at: CallSite(fileID: fileID, filePath: file, line: line, column: 1))
+  try await check.run(isolation: isolation, body)
+}
+
+/// As the asynchronous form, for a body that does not wait.
+public func XCTAssertNoLeaks<Failure: Error>(
+  of types: Allocations.Types = .all,
+  fileID: StaticString = #fileID, file: StaticString = #filePath, line: UInt = #line,
+  _ body: () throws(Failure) -> Void
+) throws(Failure) {
+  let check = NoLeaksCheck(
+    "XCTAssertNoLeaks", of: types, at: CallSite(fileID: fileID, filePath: file, line: line, column: 1))
+  try check.run(body)
+}

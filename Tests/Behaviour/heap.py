@@ -1,6 +1,6 @@
 """Pictures of the heap: what they find, and that nobody notices them."""
 
-import json, re
+import json, os, re, shutil
 
 from harness import behaviour, expect
 from recording import Recording, plain_name
@@ -165,3 +165,100 @@ def left_out(bench):
     expect(not held, f"leaked, though it is held: {held}")
     text = bench.command("dump", recording.trace).out
     expect("does not know counts as held" in text, "no note says that leaks may be missed")
+
+
+@behaviour("what objects retain is told for each picture of a trace: a list that grows behind objects whose number stands still")
+def grows(bench):
+    words, trace = bench.record_words([bench.program("leaky_rounds.swift"), "3"], ["--leaks"])
+    with Session(bench, words) as session:
+        pid = session.until(r"^pid (\d+)$").group(1)
+        for number in range(3):
+            session.until(f"^round {number + 1}$")
+            if bench.lifespan:
+                bench.command("mark", pid, f"round {number + 1}", "--leaks")
+            session.send("\n")
+        result = session.finish(120)
+    expect(result.status == 0, f"exit status {result.status}")
+    bench.needs_recorder()
+    rows = json.loads(bench.command("holders", trace, "Program.Page", "--retained-size", "--json").out)["retained_growth"]
+    expect([row["point"] for row in rows] == ["at mark round 1", "at mark round 2", "at mark round 3", "at exit"], f"rows: {rows}")
+    expect([row["count"] for row in rows] == [2] * 4, f"counts: {rows}")
+    steps = [after["retained_bytes"] - before["retained_bytes"] for before, after in zip(rows, rows[1:])]
+    # 100 numbers of 8 bytes more in each of 2 lists; an array may have a few bytes of its own beside.
+    expect(all(1600 <= step <= 1700 for step in steps[:2]) and steps[2] == 0, f"growth {steps}: {rows}")
+    text = " ".join(bench.command("holders", trace, "Program.Page", "--retained-size").out.split())
+    expect("retained in each picture of this trace" in text and "as before" in text, f"text: {text[-600:]}")
+
+
+@behaviour("a program under another tracer has no picture, which is said in one line, and it goes on")
+def traced(bench):
+    for way in ("goes", "stay"):
+        words, trace = bench.record_words([bench.program("traced.c"), way], ["--leaks"])
+        with Session(bench, words) as session:
+            pid = session.until(r"^pid (\d+)$").group(1)
+            session.until("^traced$")
+            if bench.lifespan:
+                refused = bench.run([bench.lifespan, "mark", pid, "now", "--leaks"])
+                expect(refused.status == 2, f"mark --leaks: exit status {refused.status}: {refused.err}")
+                lines = refused.err.strip().splitlines()
+                expect(len(lines) == 1 and "threads cannot be stopped" in lines[0], f"mark --leaks says {lines}")
+            result = session.finish(120)
+        expect(result.status == 3, f"{way}: exit status {result.status}: {result.err[-200:]}")
+        bench.needs_recorder()
+        said = [line for line in result.err.splitlines() if "no picture of the heap" in line]
+        expect(len(said) == (1 if way == "stay" else 0), f"{way}: says {result.err[-300:]}")
+
+
+@behaviour("where nobody may trace, for a setuid program, and without /proc: the program runs as plain, with a picture or a line that says why not")
+def forbidden(bench):
+    launch, program = bench.program("launch.c"), bench.program("pictured.c")
+    plain = bench.run([program, "register"], stdin="\n")
+    words, trace = bench.record_words([program, "register"], ["--leaks"])
+    result = bench.run([launch, "no-tracing", *words], stdin="\n")
+    expect(result.status == plain.status == 3, f"no tracing: exit status {result.status}")
+    if bench.lifespan:
+        expect("no picture of the heap: its threads cannot be stopped: Operation not permitted" in result.err, f"says {result.err}")
+        asked = bench.run([bench.lifespan, "leaks", trace])
+        lines = asked.err.splitlines()
+        expect(asked.status == 2 and len(lines) == 1 and "holds no picture of the heap" in lines[0], f"leaks: {asked.status}, {lines}")
+    if os.geteuid() != 0:
+        return
+    setuid = bench.path("setuid_pictured")
+    shutil.copy(program, setuid)
+    os.chown(setuid, 65534, 65534)
+    os.chmod(setuid, 0o4755)
+    words, trace = bench.record_words([setuid, "register"], ["--leaks"])
+    result = bench.run(words, stdin="\n")
+    expect(result.status == 3, f"setuid: exit status {result.status}")
+    if bench.lifespan and not os.statvfs(setuid).f_flag & os.ST_NOSUID:
+        expect("cannot be recorded: it changes its user, group or capabilities" in result.err, f"setuid: says {result.err}")
+        expect(not os.path.exists(trace), "setuid: leaves a trace that holds nothing")
+    no_proc = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$0" "$@"']
+    if bench.run([*no_proc, "true"]).status != 0:
+        return
+    bench.env["STEPS"] = "make First 6 drop 2 exit 3"
+    steps = [bench.program("steps.swift")]
+    words, trace = bench.record_words([*no_proc, *steps], ["--leaks"])
+    result = bench.run(words)
+    expect(result.status == 3, f"without /proc: exit status {result.status}")
+    if not bench.lifespan:
+        return
+    recording = Recording(bench, trace, result, [])
+    expect([point for _, point, *_ in pictures(recording)] == ["at exit"], f"without /proc: {pictures(recording)}")
+    expect(not leaked(recording), f"without /proc: leaked {leaked(recording)}")
+    blind = bench.run([*no_proc, bench.lifespan, "leaks", trace])
+    expect(blind.status == 2 and "/proc is not there" in blind.err, f"the command without /proc: {blind.status}, {blind.err}")
+
+
+@behaviour("each process of a tree has a picture of its own end")
+def children(bench):
+    program = bench.program("life/ends.c")
+    words = [bench.lifespan, "record", "--children", "--leaks", "-o", "tree.%p.lifespan", "--"]
+    bench.recorder_only()
+    result = bench.run([*words, "sh", "-c", 'for way in exit exit _exit; do "$0" ends $way; done', program])
+    traces = sorted(name for name in os.listdir(bench.folder) if name.startswith("tree.") and name.endswith(".lifespan"))
+    points = {name: re.findall(r"^  picture \d+ at \d+, (.*?), paused", bench.command("dump", name).out, re.M) for name in traces}
+    with_picture = [name for name, found in points.items() if found == ["at exit"]]
+    # What ends by _exit (the shell may) has none, and says so.
+    expect(len(with_picture) >= 2 and len(traces) > len(with_picture), f"pictures: {points}: {result.err[-300:]}")
+    expect("no picture of the heap" in result.err, f"says nothing of it: {result.err[-300:]}")

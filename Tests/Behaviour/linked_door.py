@@ -75,6 +75,53 @@ def below_record(linking):
     return run
 
 
+def finds_leaks(linking):
+    def run(bench):
+        program = linked(linking)
+        stripped = ["env", "LINKED_STRIPPED=1"] if "stripped" in linking else []
+        result = bench.run([*stripped, program, "heap", "12" if linking == "dynamic" else "4"], timeout=300)
+        expect(result.status == 0, f"alone: exit {result.status}: {result.err[-400:]}")
+        if not bench.lifespan or linking not in ("dynamic", "static stdlib"):
+            return
+        for options in (["--leaks"], ["--keep", "living", "--leaks"]):
+            trace = bench.path("heap%d.lifespan" % len(options))
+            result = bench.run([bench.lifespan, "record", *options, "-o", trace, "--", program, "heap", "record"], timeout=300)
+            expect(result.status == 0, f"below record {options}: exit {result.status}: {result.err[-400:]}")
+    return run
+
+
+for name in LINKINGS:
+    behaviour(f"a linked program finds its leaks and who holds what, alone, while threads begin, end and fork, and below record: {name}")(
+        finds_leaks(name))
+
+
+@behaviour("where the system lets nobody look at a linked program's heap the call says why, and the program goes on")
+def not_looked_at(bench):
+    program = linked("dynamic")
+    launch = bench.program("launch.c")
+    filter_at_load = bench.path("filter_at_load.so")
+    compile_all(["clang", "-shared", "-fPIC", "-O1", os.path.join(PROGRAMS, "filter_at_load.c"), "-o", filter_at_load])
+
+    def refused(text, *words, **variables):
+        environment = [f"{name}={value}" for name, value in {"LINKED_REFUSED": text, **variables}.items()]
+        result = bench.run(["env", *environment, *words])
+        expect(result.status == 0, f"{text}: exit {result.status}: {result.err[-400:]}")
+
+    refused("ends a process that reads memory", launch, "no-reading", program)
+    refused("the process cannot be copied: Operation not permitted", launch, "no-copies", program)
+    refused("has forbidden itself system calls", program, LINKED_FILTER=filter_at_load)
+    if os.geteuid() == 0:
+        no_proc = 'umount -l /proc && exec "$0"'
+        if bench.run(["unshare", "--mount", "sh", "-c", no_proc, "true"]).status == 0:
+            refused("/proc is not there", "unshare", "--mount", "sh", "-c", no_proc, program)
+        setuid = bench.path("setuid_linked")
+        shutil.copy(program, setuid)
+        os.chown(setuid, 65534, 65534)
+        os.chmod(setuid, 0o4755)
+        if not os.statvfs(setuid).f_flag & os.ST_NOSUID:
+            refused("cannot be read: Permission denied (a setuid program", setuid)
+
+
 for name in ("dynamic", "static stdlib"):
     behaviour(f"under record the command answers the questions of a program that links the library: {name}")(below_record(name))
 

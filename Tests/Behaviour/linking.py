@@ -79,7 +79,7 @@ def without_recording(bench):
     expect(done.returncode == 0, f"does not build: {[x for x in done.stdout.splitlines() if 'error' in x][:3]}")
     program = os.path.join(scratch, "release", "unrecorded")
     result = bench.run([program])
-    expect((result.status, result.out, result.err) == (0, "12\n", ""), f"{result.status}: {result.out!r} {result.err[-200:]!r}")
+    expect((result.status, result.out, result.err) == (0, "14\n", ""), f"{result.status}: {result.out!r} {result.err[-200:]!r}")
     symbols = subprocess.run(["nm", program], capture_output=True, text=True).stdout.splitlines()
     expect(len(symbols) > 100, "the program is stripped")
     ours = [x for x in symbols if " lifespan_" in x or " drain_" in x]

@@ -203,11 +203,11 @@ extension Recording {
   }
 
   fileprivate func living(_ scope: UInt64) -> [UInt64: Place] {
-    Dictionary(uniqueKeysWithValues: objects(scope).map { ($0.address, Place(rawValue: $0.place) ?? .none) })
+    Dictionary(uniqueKeysWithValues: objects(scope).map { (~$0.inverted, Place(rawValue: $0.place) ?? .none) })
   }
 
   fileprivate func livingInEnded() -> [UInt64: [UInt64]] {
-    Dictionary(grouping: objects(0), by: \.scope).mapValues { $0.map(\.address).sorted() }
+    Dictionary(grouping: objects(0), by: \.scope).mapValues { $0.map { ~$0.inverted }.sorted() }
   }
 
   fileprivate func scopeRows(_ scope: UInt64, room: Int = 4_096) -> [UInt32: lifespan_scope_row] {

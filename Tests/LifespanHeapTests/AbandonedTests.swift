@@ -56,6 +56,24 @@ import Testing
     #expect(try names(rounds(["App.Page": [1, 1, 1, 1, 0]])) == [])
   }
 
+  /// Each page has an array that comes with it, and one of them a leaf: heads, what is below, what grows along.
+  @Test func rolesTellHeadsFromWhatHangsBelow() throws {
+    var picture = Picture()
+    let cache = picture.object("App.Cache")
+    picture.root(cache, "App.cache")
+    for round in 0..<4 {
+      let page = picture.object("App.Page")
+      picture.edge(cache, "[\(round)]", page)
+      picture.edge(page, "list", picture.object("Swift.List"))
+      if round == 2 { picture.edge(page, "leaf", picture.object("App.Leaf")) }
+      picture.trace.mark("round \(round + 1)")
+    }
+    let naming = HeapNaming(isToolchainType: { $0.name.hasPrefix("Swift.") })
+    let types = try picture.heap().abandoned(naming).types
+    let roles = types.map { "\($0.type.name) \($0.role.rawValue)" }
+    #expect(roles == ["App.Page head", "App.Leaf below", "Swift.List grows-along"])
+  }
+
   @Test func threeRoundsAreTooFew() throws {
     let heap = try rounds(["App.Page": [1, 1, 1]])
     #expect(names(heap) == [])

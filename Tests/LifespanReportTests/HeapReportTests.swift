@@ -167,6 +167,23 @@ final class HeapReportTests: XCTestCase {
     }
   }
 
+  func testRetainedSizeGrowsOverPictures() throws {
+    let (heap, subject) = try heap(builder())
+    let selector = HeapSelector.type("App.Page")
+    var before = heap.retainedAt(selector)
+    XCTAssertEqual(before.retainedBytes, 192)  // as in the golden
+    XCTAssertEqual(heap.retainedAt(.type("App.Nothing")).retainedBytes, 0)
+    before.retainedBytes -= 24
+    let report = HoldersReport(
+      heap, try heap.holders(of: selector), subject: subject, names: Sample.names, allPaths: false,
+      retainedByType: true, growth: [before, heap.retainedAt(selector)])
+    let text = report.render(ReportOptions())
+    XCTAssertTrue(text.contains("retained in each picture of this trace"), text)
+    XCTAssertTrue(text.contains(", +24 bytes") || text.contains(", +24 B"), text)
+    let json = report.render(ReportOptions(format: .json))
+    XCTAssertEqual(json.components(separatedBy: "\"picture\":").count, 4, "the document's own, and two")
+  }
+
   // The commands.
 
   private func folder(_ builder: TraceBuilder) throws -> URL {

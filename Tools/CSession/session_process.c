@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -20,6 +21,16 @@
 int session_pidfd(pid_t pid) {
   long descriptor = syscall(SYS_pidfd_open, pid, 0u);
   return descriptor < 0 ? -errno : (int)descriptor;
+}
+
+int session_bell(void) {
+  int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return bell < 0 ? -errno : bell;
+}
+
+void session_bell_heard(int bell) {
+  uint64_t rings;
+  while (read(bell, &rings, sizeof rings) < 0 && errno == EINTR) {}
 }
 
 bool session_shares_pids(pid_t pid) {

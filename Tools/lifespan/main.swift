@@ -30,6 +30,12 @@ func runCommandLine(_ words: [String]) throws -> ExitStatus {
 
 let status: ExitStatus
 do {
+  // The runtime reads them there; they begin with the command's own name.
+  if CommandLine.arguments.isEmpty {
+    throw CommandFailure(
+      "/proc is not there, without which this command sees no arguments: mount it, or use the packed recorder "
+        + "(Tools/package)")
+  }
   status = try runCommandLine(Array(CommandLine.arguments.dropFirst()))
 } catch {
   let described = ExitStatus.describe(error)

@@ -48,6 +48,7 @@ struct lifespan_drain_options {
   uint64_t picture_budget;        // about so many ns of work on another file after each round; 0: 2 ms
   uint32_t keep_living;           // 1: events of what died are discarded
   uint32_t process_tid_check;     // 1: threads are looked up (tgkill) in the mapping's pid, so that rings of dead ones are taken back
+  int32_t look_file;              // an eventfd to write to when the program asks for its heap (LEAKS, HOLDERS); 0: nobody here can look at it
   uint32_t sample_pid;            // the program's process as we call it, whose memory is looked at now and then; 0: it is not
 };
 
@@ -138,8 +139,9 @@ void lifespan_drain_verify_done(struct lifespan_drain *drain);
 // ---- A picture of the heap (frozen.c) --------------------------------------------------------------------------------------
 struct lifespan_block {
   uint64_t address, size, serial; // size: as asked for
-  uint32_t type;
-  uint32_t state; // 0 lives, 1 its deinit has ended and its memory is kept, 2 is being moved
+  uint32_t type : 28;
+  uint32_t state : 4; // 0 lives, 1 its deinit has ended and its memory is kept, 2 is being moved
+  uint32_t stack;     // of its birth
 };
 struct lifespan_type_row;
 // What lives now, in no order: at most so many.
@@ -150,6 +152,8 @@ uint32_t lifespan_drain_type_limit(const struct lifespan_drain *drain);
 bool lifespan_drain_type(const struct lifespan_drain *drain, uint32_t id, struct lifespan_type_row *row, const char **name);
 // The number of the thread with this id (of the kernel, in the program's namespace); 0: not known.
 uint32_t lifespan_drain_thread(const struct lifespan_drain *drain, uint32_t tid);
+// Memory of all drains of this process, by index from 0 on (start 0 or 1: none any more). False: no more of it. Any thread.
+bool lifespan_drain_own(uint32_t index, uint64_t *start, uint64_t *end);
 // Since the recording's start.
 int64_t lifespan_drain_elapsed_ns(const struct lifespan_drain *drain);
 // Writes one chunk of a picture; `is_first`: a new one begins. 0; EFBIG: the trace's limit leaves no room; or another errno value.
@@ -157,6 +161,12 @@ int lifespan_drain_frozen(struct lifespan_drain *drain, uint32_t kind, const voi
 // options.leaks: whether the program waits in exit for its picture; and: it may end now.
 bool lifespan_drain_picture_wanted(const struct lifespan_drain *drain);
 void lifespan_drain_picture_done(struct lifespan_drain *drain);
+
+// ---- A look at the heap that the program itself asks for (look.c) ---------------------------------------------------------
+// Whether one is wanted: once for each. op: LEAKS or HOLDERS (of the object at `address`).
+bool lifespan_drain_look_wanted(struct lifespan_drain *drain, uint32_t *op, uint64_t *address);
+// Its answer: a report, or an errno value with a text. Kept until it has been taken or another one is asked for.
+void lifespan_drain_look_done(struct lifespan_drain *drain, int error, const void *bytes, size_t length);
 
 // ---- Questions (in process, or by the request slot: op, question bytes -> answer bytes) -------------------------------
 // All integers little-endian as in memory; structs below are the wire format. A question is a lifespan_question; answers are arrays.
@@ -169,6 +179,10 @@ enum lifespan_question_op {
   LIFESPAN_ASK_COUNTS = 20,  // lifespan_drain_counts
   LIFESPAN_ASK_MARKS = 21,   // lifespan_mark_row[] each followed by its name (padded to 8)
   LIFESPAN_ASK_SAVE = 23,    // the state as a trace, as lifespan_drain_save writes it: its bytes, in pieces of one moment
+  // A report of CHeap (lifespan_heap_report.h), in pieces like SAVE: of what is leaked; of who holds the object at `address`. Status EPERM: the data says
+  // why not. Answered by whoever runs the drain, as it stops the program for it.
+  LIFESPAN_ASK_LEAKS = 24,
+  LIFESPAN_ASK_HOLDERS = 25,
   LIFESPAN_ASK_STACK = 22,   // return addresses of stack id `address`, innermost first: uint64_t[]
   // Scopes: what is born between two moments in a task and the tasks below it (scope.c).
   LIFESPAN_ASK_SCOPE_BEGIN = 40,  // `address`: the task's id, or LIFESPAN_SCOPE_OF_THREAD; `generation`: then the thread's id;
@@ -194,7 +208,8 @@ enum lifespan_scope_place {
   LIFESPAN_SCOPE_IN_ANOTHER = 3, // born meanwhile, in another scope
 };
 struct lifespan_scope_object {
-  uint64_t address, serial, size, ticks, task, scope; // ticks: of its birth, since the start; scope: 0 where it is not inside
+  uint64_t inverted; // its address: an answer that lies in the program's memory must not look like a reference to what it tells of
+  uint64_t serial, size, ticks, task, scope; // ticks: of its birth, since the start; scope: 0 where it is not inside
   uint32_t type, stack, thread, place;                // place: enum lifespan_scope_place, 0 with OBJECT
 };
 #define LIFESPAN_SAVE_UNIT 64u // SAVE: every piece but the last holds a multiple of it, and `start` counts in it

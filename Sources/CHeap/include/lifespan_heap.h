@@ -1,5 +1,5 @@
 // The frozen heap: what lies in each block of a process that stands still, read from outside: edges between blocks and roots that hold them. The rules
-// are those of ARCHITECTURE.md, "A picture of the heap". Used by Tools/lifespan/Heap, never in a recorded program.
+// are those of ARCHITECTURE.md, "A picture of the heap". Used by Tools/lifespan/Heap and by CLinkedDoor for its own process.
 //
 // One thread at a time for one heap. Memory by malloc; where it runs out, or the process is gone, `error` says so and the picture is not whole.
 #ifndef LIFESPAN_HEAP_H
@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "lifespan_heap_names.h"
 
 // ---- What is given ----------------------------------------------------------------------------------------------------------------
 
@@ -20,7 +21,8 @@ enum heap_state {
 
 struct heap_block {
   uint64_t address, size, serial; // size: as asked for
-  uint32_t type, state;           // state: enum heap_state
+  uint32_t type : 28, state : 4;  // state: enum heap_state
+  uint32_t stack;                 // of its birth
 };
 
 enum heap_kind { HEAP_KIND_MALLOC = 0, HEAP_KIND_OBJECT = 1, HEAP_KIND_ARRAY = 2, HEAP_KIND_DICTIONARY = 3, HEAP_KIND_SET = 4, HEAP_KIND_TASK = 5,
@@ -29,7 +31,10 @@ struct heap_type { // by the recorder's type id
   uint64_t metadata;
   uint32_t kind; // enum heap_kind; CONTEXT: of a closure, or a box
   uint32_t instance_size;
+  uint32_t toolchains, reserved; // 1: a type of the toolchain's libraries
 };
+// By what the recorder says of a type: its kind (enum lifespan_object_kind) and its name, which need not be terminated (kinds.c).
+struct heap_type heap_type_make(unsigned object_kind, const char *name, size_t length, uint64_t metadata, uint32_t instance_size);
 
 struct heap_thread {
   uint64_t pc, sp, thread_pointer;
@@ -39,7 +44,7 @@ struct heap_thread {
 };
 
 struct heap_input {
-  pid_t pid;                 // read by process_vm_readv
+  int32_t pid;               // read by process_vm_readv
   struct heap_block *blocks; // sorted by heap_begin
   size_t count;
   const struct heap_type *types;
@@ -47,6 +52,8 @@ struct heap_input {
   const struct heap_thread *threads;
   size_t thread_count;
   bool knows_all;         // false: memory of the allocator that is no block counts as a root
+  const struct heap_own { uint64_t start, end; } *own; // memory of the recorder's that is no root
+  size_t own_count;
   const char *own_image;  // a part of the name of the recorder's library, whose data is no root
 };
 

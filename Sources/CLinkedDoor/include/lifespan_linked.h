@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lifespan_drain.h"
+#include "lifespan_heap_report.h"
 #include "lifespan_map.h"
 
 #ifdef __cplusplus
@@ -31,6 +32,8 @@ enum lifespan_linked_status {
   LIFESPAN_LINKED_GONE = 9,          // the recording command does not answer
   LIFESPAN_LINKED_UNKNOWN = 10,      // no such object, stack, …
   LIFESPAN_LINKED_FAILED = 11,       // an errno value says how
+  LIFESPAN_LINKED_FORBIDDEN = 12,    // the system or the program itself forbids it: a text says why
+  LIFESPAN_LINKED_NO_EYES = 13,      // the recording command is the small one, which can't look at a heap
 };
 
 // ---- Start (start.c) ----------------------------------------------------------------------------------------------
@@ -95,6 +98,14 @@ enum lifespan_linked_status lifespan_linked_ask(uint32_t op, const struct lifesp
                                                 struct lifespan_linked_answer *answer);
 void lifespan_linked_forget(struct lifespan_linked_answer *answer);
 
+// ---- The heap (heap.c, picture.c, stop.c) -------------------------------------------------------------------------
+// A report (lifespan_heap_report.h): of what is leaked (place 0), or of who holds the object at the address ~place. All threads
+// stand still meanwhile for as long as it takes to copy the process's page tables. Any thread outside hooks; allocates.
+// `reason` says why not with FORBIDDEN. Before it: clears what calls that have returned have left below the caller's frame, so that it holds nothing while ours lie there.
+void lifespan_linked_clear_stack(void);
+enum lifespan_linked_status lifespan_linked_heap(uint64_t place, struct lifespan_linked_answer *answer, char *reason,
+                                                 size_t room);
+
 // ---- Save (save.c) ------------------------------------------------------------------------------------------------
 // Writes the state as a trace: a file beside `path`, then a rename. Below a recording command its state is written: it
 // hands the bytes over, the file is the program's. `error` gets an errno value with LIFESPAN_LINKED_FAILED.
@@ -109,6 +120,9 @@ struct lifespan_linked_name {
   uint64_t offset;     // from the function's start, or the image's when there is no symbol
 };
 bool lifespan_linked_name(uint64_t return_address, struct lifespan_linked_name *name);
+
+// The name that a mangled one stands for, into `plain`; as it is where it is none. May allocate.
+void lifespan_linked_demangle(const char *mangled, char *plain, size_t room);
 
 // Text of an errno value. Any thread.
 void lifespan_linked_error_text(int error, char *text, size_t room);

@@ -6,12 +6,18 @@ internal import CLinkedDoor
 struct Child {
   /// nil: known by its address alone.
   weak var object: AnyObject?
-  var address: UInt
+  var address: UInt { ~place }
+  /// Not the address itself: who is watched must not be held by that in the eyes of `Allocations.leaks()`.
+  private let place: UInt
   /// Ticks of the recording: whatever was born at the address later is another object.
   var ticks: UInt64
   /// From the expected object to it: `page.timer`.
   var path: String
   var isWeak: Bool
+
+  init(object: AnyObject?, address: UInt, ticks: UInt64, path: String, isWeak: Bool) {
+    (self.object, place, self.ticks, self.path, self.isWeak) = (object, ~address, ticks, path, isWeak)
+  }
 }
 
 /// A class's strong fields, as long as the class lives: for ever.

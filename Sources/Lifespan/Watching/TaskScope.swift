@@ -9,7 +9,9 @@ package struct TaskScope: Sendable {
   package struct Object: Sendable {
     /// Where it was born.
     package enum Place: Sendable { case inside, inNoScope, inAnotherScope }
-    package let address: UInt64
+    package var address: UInt64 { ~inverted }
+    /// The address, inverted: what tells of an object must not look like a reference to it.
+    package let inverted: UInt64
     package let serial: UInt64
     package let bytes: Int
     package let ticks: UInt64
@@ -98,7 +100,7 @@ package struct TaskScope: Sendable {
 
 extension TaskScope.Object {
   init(_ object: lifespan_scope_object) {
-    address = object.address
+    inverted = object.inverted
     serial = object.serial
     bytes = Int(clamping: object.size)
     ticks = object.ticks

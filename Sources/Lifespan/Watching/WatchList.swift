@@ -29,13 +29,23 @@ struct Expectation {
 
 struct WatchedObject {
   weak var object: AnyObject?
-  var address: UInt
+  var address: UInt { ~place }
+  /// As in ``Child``.
+  private let place: UInt
   var ticks: UInt64
   /// False: known by its address and the ticks alone.
   var isWeak: Bool
   var type: any AnyObject.Type
   var reason: String
   var children: [Child]
+
+  init(
+    object: AnyObject?, address: UInt, ticks: UInt64, isWeak: Bool, type: any AnyObject.Type, reason: String,
+    children: [Child]
+  ) {
+    (self.object, place, self.ticks, self.isWeak) = (object, ~address, ticks, isWeak)
+    (self.type, self.reason, self.children) = (type, reason, children)
+  }
 }
 
 struct WatchedScope {

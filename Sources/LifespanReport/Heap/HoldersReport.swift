@@ -13,11 +13,13 @@ public struct HoldersReport {
   let allPaths: Bool
   /// What is retained was asked for type by type.
   let retainedByType: Bool
+  /// The same in all pictures of the trace, oldest first; empty: there is one alone, or it was not asked for.
+  let growth: [RetainedAt]
 
   /// A report of an answer.
   public init(
     _ heap: Heap, _ holders: HeapHolders, subject: ReportSubject, names: ReportNames, allPaths: Bool,
-    retainedByType: Bool = false
+    retainedByType: Bool = false, growth: [RetainedAt] = []
   ) {
     self.heap = heap
     self.holders = holders
@@ -25,6 +27,7 @@ public struct HoldersReport {
     self.names = names
     self.allPaths = allPaths
     self.retainedByType = retainedByType
+    self.growth = growth
   }
 
   /// The whole report, ending with a newline.
@@ -46,6 +49,7 @@ public struct HoldersReport {
         lines.append("  " + ShortNames.shortened(text, to: style.width - 2))
       }
       lines += options.more(holders.retained.count, limit, "type", indent: 2)
+      lines += growthLines(style)
     }
     if holders.unreachable > 0 { lines.append("\(Units.count(holders.unreachable)) of them no root reaches: leaked") }
     if holders.maybeOnly > 0 {
@@ -74,6 +78,26 @@ public struct HoldersReport {
     lines += options.more(different.count, limit, "root", indent: 2)
     if holders.direct.isEmpty && holders.roots.isEmpty { lines.append("  nothing") }
     return lines + pathLines(style) + Preface.closing(names, style: style)
+  }
+
+  /// Picture by picture, with what has come since the one before.
+  private func growthLines(_ style: TextStyle) -> [String] {
+    guard growth.count > 1 else { return [] }
+    var lines = ["", style.heading("retained in each picture of this trace")]
+    var before: UInt64?
+    for row in growth {
+      let bytes = Int64(clamping: row.retainedBytes)
+      var text =
+        "picture \(row.head.number) \(HeapText.point(row.head, subject)), \(Units.seconds(row.head.time.rawValue)): "
+        + "\(Units.things(row.count, "object")) retaining \(Units.bytes(bytes))"
+      if let before {
+        let change = bytes - Int64(clamping: before)
+        text += change == 0 ? ", as before" : ", \(change < 0 ? "−" : "+")\(Units.bytes(abs(change)))"
+      }
+      before = row.retainedBytes
+      lines.append("  " + ShortNames.shortened(text, to: style.width - 2))
+    }
+    return lines
   }
 
   private var title: String {
@@ -110,6 +134,7 @@ public struct HoldersReport {
                 TypeJSON.members(row.type, names)
                   + JSONValue.pairs(["count": .integer(Int64(row.count)), "bytes": .unsigned(row.bytes)]).members)
             }),
+          "retained_growth": .array(growth.map(value)),
           "unreachable_count": .integer(Int64(holders.unreachable)),
           "maybe_count": .integer(Int64(holders.maybeOnly)), "objects": .array(holders.objects.map(value)),
           "holders": .array(
@@ -135,6 +160,14 @@ public struct HoldersReport {
           "address": .string(step.address.description), "label": .optional(label.isEmpty ? nil : label),
           "offset": .unsigned(UInt64(step.offset)), "strength": .string("\(step.strength)"),
         ]).members)
+  }
+
+  private func value(_ row: RetainedAt) -> JSONValue {
+    .pairs([
+      "picture": .unsigned(UInt64(row.head.number)), "point": .string(HeapText.point(row.head, subject)),
+      "timestamp_ns": .integer(row.head.time.rawValue), "count": .integer(Int64(row.count)),
+      "bytes": .unsigned(row.bytes), "retained_bytes": .unsigned(row.retainedBytes),
+    ])
   }
 
   private func value(_ root: HeapRootStep) -> JSONValue {

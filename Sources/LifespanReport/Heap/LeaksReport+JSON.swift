@@ -50,7 +50,8 @@ extension LeaksReport {
           "per_generation": .array(type.perGeneration.dropLast().map { .integer(Int64($0)) }),
           "open": .integer(Int64(type.perGeneration.last ?? 0)), "retained_bytes": .unsigned(type.retainedBytes),
           "path": type.path.map { HeapJSON.path($0, names) } ?? .array([]), "head": .bool(type.isHead),
-          "toolchain": .bool(type.isToolchains), "allocated_by": FrameJSON.stack(type.stack, names),
+          "role": .string(type.role.rawValue), "toolchain": .bool(type.isToolchains),
+          "allocated_by": FrameJSON.stack(type.stack, names),
         ]).members)
   }
 

@@ -129,7 +129,7 @@ extension LeaksReport {
     if let withheld = abandoned.withheld {
       return TextStyle.wrapped("nothing is called abandoned: \(withheld)", to: style.width)
     }
-    let heads = abandoned.types.filter { $0.isHead && !$0.isToolchains }
+    let heads = abandoned.types.filter { $0.role == .head }
     let count = heads.reduce(0) { $0 + $1.count }
     guard count > 0 else {
       return [style.heading("nothing abandoned in \(Units.count(abandoned.generations)) generations")]
@@ -157,11 +157,15 @@ extension LeaksReport {
       + Units.bytes(Int64(clamping: type.retainedBytes))
   }
 
-  /// What hangs below, and the toolchain's own types that grow with it.
   private func otherLines(_ options: ReportOptions) -> [String] {
-    let others = abandoned.types.filter { !$0.isHead || $0.isToolchains }
+    otherLines(.below, "below them, held by nothing else:", options)
+      + otherLines(.growsAlong, "of the toolchain's own types, growing with them:", options)
+  }
+
+  private func otherLines(_ role: AbandonedType.Role, _ title: String, _ options: ReportOptions) -> [String] {
+    let others = abandoned.types.filter { $0.role == role }
     guard !others.isEmpty else { return [] }
-    var lines = ["", "below them, or growing with them:"]
+    var lines = ["", title]
     for type in others.prefix(LeaksReport.rowsShown) {
       let text =
         "\(Units.count(type.count)) × \(names.name(of: type.type)), \(Units.bytes(Int64(clamping: type.bytes)))"

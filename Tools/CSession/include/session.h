@@ -42,6 +42,10 @@ void session_map_dismiss(struct lifespan_map *map);
 // After that, with the drain at rest: the rings' memory goes back to the system. The program may go on writing into them.
 void session_map_release(struct lifespan_map *map, int file);
 
+// ---- session_process.c: a bell, which another thread rings by writing 8 bytes that are no zero. A descriptor or -errno.
+int session_bell(void);
+void session_bell_heard(int bell);
+
 // ---- session_drain.c: the thread that drains.
 
 struct session_drain;

@@ -11,7 +11,7 @@ enum HoldersCommand {
 
   private static let options: [OptionSpec] = [
     .flag("--all-paths", help: "every path from a root that differs in types and properties, the shortest first"),
-    .flag("--retained-size", help: "what would go with it, type by type"),
+    .flag("--retained-size", help: "what would go with it by type; of a TYPE also over the trace's pictures"),
     OpenedHeap.pictureOption, ReadingOption.symbols, .json,
     .choice("--format", of: ["table", "json"], help: "default table"),
     .option("--limit", value: "N", help: "so many holders, and paths, at most, from 1; default 20"),
@@ -28,6 +28,17 @@ enum HoldersCommand {
     """
   }
 
+  /// One picture after another: each may be large.
+  private static func growth(_ opened: OpenedHeap, _ selector: HeapSelector) throws -> [RetainedAt] {
+    let analysis = opened.recording.analysis
+    let places = analysis.trace.heapPictures.indices
+    guard case .type = selector, places.count > 1 else { return [] }
+    return try places.compactMap { place in
+      if opened.heap.graph.head == analysis.trace.heapPictures[place] { return opened.heap.retainedAt(selector) }
+      return try analysis.trace.heapGraph(place).map { try Heap($0, analysis).retainedAt(selector) }
+    }
+  }
+
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let options = try ReadingOptions(arguments, columnKeys: [])
     let selector = try OpenedHeap.selector(arguments.operands.last ?? "")
@@ -35,10 +46,11 @@ enum HoldersCommand {
     let opened = try OpenedHeap(typed, options, picture: try OpenedHeap.picture(arguments))
     let allPaths = arguments.has("--all-paths")
     let holders = try opened.heap.holders(of: selector, allPaths: allPaths, limit: options.report.limit ?? 20)
+    let isWanted = arguments.has("--retained-size")
     let subject = try opened.recording.subject(countsDiscarded: false)
     let report = HoldersReport(
       opened.heap, holders, subject: subject, names: opened.recording.names, allPaths: allPaths,
-      retainedByType: arguments.has("--retained-size"))
+      retainedByType: isWanted, growth: isWanted ? try growth(opened, selector) : [])
     opened.recording.print(report.render(options.report), options.report, subject)
     return .success
   }

@@ -1,5 +1,6 @@
 // One picture of the heap being made: scan, names, graph, chunks. Runs on a thread of its own; made, joined and let go by HeapPictures.
 
+import CDrain
 import CHeap
 import CSession
 import Glibc
@@ -9,9 +10,12 @@ import Synchronization
 /// Makes one picture. Everything but `start`, `isDone`, `join` and `letGo` happens on its own thread.
 final class HeapPictureWork: @unchecked Sendable {
   let point: HeapGraph.Point
+  /// What the program has asked for; nil: the picture is for the trace.
+  let look: HeapLook?
   private let source: HeapSource
   private var head: HeapGraph.Head
   private let knowsAll: Bool
+  private let hasLost: Bool
   private let began: UInt64
   private let pause: UInt64?
   private let blocks: HeapBlocks
@@ -23,11 +27,13 @@ final class HeapPictureWork: @unchecked Sendable {
 
   /// `pause`: how long it took until the program went on; nil: it stands still until the end.
   init(
-    source: HeapSource, point: HeapGraph.Point, head: HeapGraph.Head, knowsAll: Bool, began: UInt64, pause: UInt64?,
-    blocks: HeapBlocks, types: HeapTypes, threads: [HeapThread]
+    source: HeapSource, point: HeapGraph.Point, look: HeapLook?, head: HeapGraph.Head, knowsAll: Bool, hasLost: Bool,
+    began: UInt64, pause: UInt64?, blocks: HeapBlocks, types: HeapTypes, threads: [HeapThread]
   ) {
     self.source = source
     self.point = point
+    self.look = look
+    self.hasLost = hasLost
     self.head = head
     self.knowsAll = knowsAll
     self.began = began
@@ -79,6 +85,7 @@ final class HeapPictureWork: @unchecked Sendable {
       guard error == 0 else {
         return .failed(error == ESRCH ? "its memory cannot be read" : SystemError.text(error))
       }
+      if let look { return report(look, heap) }
       var unread: UInt64 = 0
       let bytes = heap_bytes(heap, &unread)
       if unread > 0 {
@@ -93,6 +100,26 @@ final class HeapPictureWork: @unchecked Sendable {
       graph.forEachChunk { kind, bytes in made.chunks.append((kind, bytes)) }
       return made
     }
+  }
+
+  /// As the linked library makes one of its own process.
+  private func report(_ look: HeapLook, _ heap: OpaquePointer) -> HeapPictureResult {
+    var made = HeapPictureResult()
+    var report = heap_report()
+    let withheld = hasLost ? "events were lost, so that what holds an object may not be known" : ""
+    head.notes.joined(separator: "\n").withCString { notes in
+      withheld.withCString { withheld in
+        var facts = heap_report_facts(pause_ns: pause ?? HeapPictures.now() - began, notes: notes, withheld: withheld)
+        made.error =
+          look.question == LIFESPAN_ASK_HOLDERS.rawValue
+          ? heap_report_holders(heap, look.address, &facts, &report) : heap_report_leaks(heap, &facts, &report)
+      }
+    }
+    if let bytes = report.bytes {
+      made.report = Array(UnsafeBufferPointer(start: bytes, count: report.length))
+      free(bytes)
+    }
+    return made
   }
 
   private func withInput(_ body: (inout heap_input) -> HeapPictureResult) -> HeapPictureResult {
@@ -131,11 +158,22 @@ final class HeapPictureWork: @unchecked Sendable {
   }
 }
 
+/// A question of the program to its own heap.
+struct HeapLook {
+  /// LIFESPAN_ASK_LEAKS or LIFESPAN_ASK_HOLDERS.
+  var question: UInt32 = 0
+  /// Of the object.
+  var address: UInt64 = 0
+}
+
 /// What came of a picture.
 struct HeapPictureResult: Sendable {
   var chunks: [(ChunkKind, [UInt8])] = []
   /// How much memory was read, and in what time every reference in it was found.
   var scan = ""
+  /// The answer to the program's question, or an errno value.
+  var report: [UInt8] = []
+  var error: Int32 = 0
   /// Why there is none.
   var failure: String?
 

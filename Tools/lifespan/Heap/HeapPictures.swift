@@ -20,6 +20,8 @@ final class HeapPictures {
   /// Pictures begun so far, and those of them that are done.
   private(set) var begun: UInt32 = 0
   private(set) var done: UInt32 = 0
+  /// The program itself has asked for an answer from its heap.
+  var isAskedFor = false
   /// Why the last one could not be taken; nil: it could.
   private(set) var obstacle: String?
   /// The program's end was seen.
@@ -48,28 +50,46 @@ final class HeapPictures {
   }
 
   /// Whether there is something to do soon.
-  var isBusy: Bool { current != nil || !wishes.isEmpty }
+  var isBusy: Bool { current != nil || !wishes.isEmpty || isAskedFor }
 
   /// Whether a picture should be begun; done by the way: what takes long and needs nothing to stand still.
   func isDue(_ drain: OpaquePointer) -> Bool {
     guard current == nil else { return false }
     if lifespan_drain_picture_wanted(drain), !sawEnd, !wishes.contains(.exit) { wishes.append(.exit) }
-    guard !wishes.isEmpty else { return false }
+    guard !wishes.isEmpty || isAskedFor else { return false }
     stretches = code.recording(of: pid)
     return true
   }
 
   /// With the drain to itself: stops the program, and lets it go on as soon as it can.
   func begin(_ drain: OpaquePointer) {
+    guard !wishes.isEmpty else { return beginLook(drain) }
     let point = wishes.removeFirst()
     begun += 1
     if point == .exit { sawEnd = true }
     do throws(HeapObstacle) {
-      current = try freeze(drain, point)
+      current = try freeze(drain, point, nil)
       current?.start()
     } catch {
       give(up: drain, error.reason)
     }
+  }
+
+  /// For the program itself: an answer, and nothing in the trace.
+  private func beginLook(_ drain: OpaquePointer) {
+    isAskedFor = false
+    var look = HeapLook()
+    guard lifespan_drain_look_wanted(drain, &look.question, &look.address) else { return }
+    do throws(HeapObstacle) {
+      current = try freeze(drain, .request, look)
+      current?.start()
+    } catch {
+      Self.answer(drain, EPERM, Array(error.reason.utf8))
+    }
+  }
+
+  private static func answer(_ drain: OpaquePointer, _ error: Int32, _ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { lifespan_drain_look_done(drain, error, $0.baseAddress, $0.count) }
   }
 
   /// Nothing is there to be looked at; said in the trace.
@@ -89,6 +109,10 @@ final class HeapPictures {
     current = nil
     let result = work.join()
     work.letGo()
+    if work.look != nil {
+      if let failure = result.failure { return Self.answer(drain, EPERM, Array(failure.utf8)) }
+      return Self.answer(drain, result.error, result.report)
+    }
     var failure = result.failure
     var isFirst = true
     for (kind, bytes) in result.chunks where failure == nil {
@@ -114,13 +138,16 @@ final class HeapPictures {
     current = nil
     _ = work.join()
     work.letGo()
+    if work.look != nil { return }
     obstacle = "the program ended while it was looked at"
     done = begun
   }
 
   // MARK: Standing still
 
-  private func freeze(_ drain: OpaquePointer, _ point: HeapGraph.Point) throws(HeapObstacle) -> HeapPictureWork {
+  private func freeze(
+    _ drain: OpaquePointer, _ point: HeapGraph.Point, _ look: HeapLook?
+  ) throws(HeapObstacle) -> HeapPictureWork {
     let from = Self.now()
     var stopped: OpaquePointer?
     let error = stretches.withUnsafeBufferPointer {
@@ -152,13 +179,14 @@ final class HeapPictures {
     }
     let head = head(drain, point, notes)
     return HeapPictureWork(
-      source: source, point: point, head: head.head, knowsAll: head.knowsAll, began: from, pause: pause,
+      source: source, point: point, look: look, head: head.head, knowsAll: head.knowsAll,
+      hasLost: head.hasLost, began: from, pause: pause,
       blocks: Self.blocks(drain), types: HeapTypes(drain), threads: threads)
   }
 
   private func head(
     _ drain: OpaquePointer, _ point: HeapGraph.Point, _ notes: [String]
-  ) -> (head: HeapGraph.Head, knowsAll: Bool) {
+  ) -> (head: HeapGraph.Head, knowsAll: Bool, hasLost: Bool) {
     var counts = lifespan_drain_counts()
     lifespan_drain_counts(drain, &counts)
     var unknown = blindness
@@ -172,7 +200,8 @@ final class HeapPictures {
       notes.append("recorded without --leaks, so new blocks hold what lay there before, and leaks may be missed")
     }
     let time = TraceTime(lifespan_drain_elapsed_ns(drain))
-    return (HeapGraph.Head(number: begun, time: time, point: point, notes: notes), unknown.isEmpty)
+    let head = HeapGraph.Head(number: begun, time: time, point: point, notes: notes)
+    return (head, unknown.isEmpty, counts.lost > 0)
   }
 
   private static func blocks(_ drain: OpaquePointer) -> HeapBlocks {

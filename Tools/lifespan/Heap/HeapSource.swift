@@ -68,25 +68,7 @@ struct HeapTypes {
       var row = lifespan_type_row()
       var name: UnsafePointer<CChar>?
       guard lifespan_drain_type(drain, id, &row, &name), let name else { return heap_type() }
-      let text = UnsafeRawBufferPointer(start: name, count: Int(row.name_length))
-      let kind = Self.kind(lifespan_object_kind(row.kind), String(decoding: text, as: UTF8.self))
-      return heap_type(metadata: row.metadata, kind: kind.rawValue, instance_size: row.instance_size)
+      return heap_type_make(row.kind, name, Int(row.name_length), row.metadata, row.instance_size)
     }
-  }
-
-  private static func kind(_ kind: lifespan_object_kind, _ name: String) -> heap_kind {
-    switch kind {
-    case LIFESPAN_KIND_ARRAY: return HEAP_KIND_ARRAY
-    case LIFESPAN_KIND_DICTIONARY: return HEAP_KIND_DICTIONARY
-    case LIFESPAN_KIND_SET: return HEAP_KIND_SET
-    case LIFESPAN_KIND_TASK: return HEAP_KIND_TASK
-    case LIFESPAN_KIND_CLOSURE, LIFESPAN_KIND_BOX: return HEAP_KIND_CONTEXT
-    case LIFESPAN_KIND_CLASS: break
-    default: return HEAP_KIND_MALLOC
-    }
-    if name.hasSuffix("StringBreadcrumbs") { return HEAP_KIND_BREADCRUMBS }
-    if name.hasSuffix(".__StringStorage") || name.hasSuffix(".__SharedStringStorage") { return HEAP_KIND_STRING }
-    if name.hasSuffix(".__NSCFType") { return HEAP_KIND_CF }
-    return name.contains("DequeBuffer<") ? HEAP_KIND_DEQUE : HEAP_KIND_OBJECT
   }
 }

@@ -75,10 +75,14 @@ final class RecordSession {
   /// Waits for one thing to happen and deals with it.
   private func step(milliseconds: Int32) {
     let watched = recordings.filter { $0.pidfd >= 0 }
-    var polled = ([signals.descriptor, server?.descriptor ?? -1] + watched.map(\.pidfd)).map {
+    let bells = recordings
+    var polled = ([signals.descriptor, server?.descriptor ?? -1] + watched.map(\.pidfd) + bells.map(\.bell)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     let count = poll(&polled, nfds_t(polled.count), milliseconds)
+    for (recording, polled) in zip(bells, polled.suffix(bells.count)) where polled.revents != 0 && count > 0 {
+      recording.hearBell()
+    }
     for recording in recordings {
       recording.verifyWhenDue()
       recording.takePicturesWhenDue()

@@ -39,6 +39,8 @@ final class Recording {
   /// Readable when the process has ended; -1: not to be had.
   let pidfd: Int32
   let mapping: Int32
+  /// Rings when the program asks for its own heap; < 1: not to be had.
+  let bell: Int32
   /// The mapping's file (--rings).
   private let ringsPath: String?
   private let options: RecordOptions
@@ -61,6 +63,7 @@ final class Recording {
     standing = process.standing
     self.file = file
     self.options = options
+    bell = session_bell()
     pictures = HeapPictures(pid: process.pid, options: options)
     verifier = options.verifyMilliseconds.map { RefcountVerifier(pid: process.pid, milliseconds: $0) }
     var given = options.forMapping()
@@ -68,6 +71,7 @@ final class Recording {
     (mapping, ringsPath) = Self.makeMapping(process.pid, &given, options, &made)
     guard mapping >= 0, let made else {
       lifespan_drain_destroy(process.fork?.drain)
+      if bell >= 0 { Glibc.close(bell) }
       let place = options.rings.map { "\($0): no rings there" } ?? "no shared memory for the recording"
       throw CommandFailure("\(place): \(SystemError.text(-mapping))")
     }
@@ -90,11 +94,13 @@ final class Recording {
     wanted.history_when_asked = 1
     // In another namespace its thread ids mean other threads here, or none: rings are then not taken back.
     wanted.process_tid_check = session_shares_pids(process.pid) ? 1 : 0
+    wanted.look_file = max(0, bell)
     wanted.sample_pid = UInt32(process.pid)
     guard let drain = lifespan_drain_create(&wanted) else {
       let reason = SystemError.text(errno)
       session_map_close(made, mapping)
       session_next_destroy(next)
+      if bell >= 0 { Glibc.close(bell) }
       throw CommandFailure("the recording cannot be drained: \(reason)")
     }
     self.drain = drain
@@ -208,6 +214,12 @@ final class Recording {
     withDrain { verifier.look($0, isEnding: isEnding) }
   }
 
+  /// The program has asked for its own heap (Allocations.leaks, holders).
+  func hearBell() {
+    session_bell_heard(bell)
+    pictures.isAskedFor = true
+  }
+
   /// Begins a picture of its heap where one is wanted, or the program waits for it to end; writes one that is ready.
   func takePicturesWhenDue() {
     guard hasBegun, options.leaks || pictures.isBusy else { return }
@@ -298,6 +310,7 @@ final class Recording {
     session_map_leave(map)
     session_map_close(map, mapping)
     if pidfd >= 0 { Glibc.close(pidfd) }
+    if bell >= 0 { Glibc.close(bell) }
     session_next_destroy(next)
   }
 }

@@ -36,6 +36,37 @@ final class Registry: @unchecked Sendable {
   return page
 }
 
+final class Basket: @unchecked Sendable {
+  var other: Basket?
+  var whenEmpty: (() -> Void)?
+}
+
+/// Two that hold each other.
+@inline(never) func tie() {
+  let baskets = (Basket(), Basket())
+  baskets.0.other = baskets.1
+  if isPlanted { baskets.1.other = baskets.0 }
+}
+
+/// One that holds itself by a closure.
+@inline(never) func capture() {
+  let basket = Basket()
+  if isPlanted {
+    basket.whenEmpty = { basket.other = nil }
+  } else {
+    basket.whenEmpty = { [weak basket] in basket?.other = nil }
+  }
+}
+
+@inline(never) func tieInTasks() async {
+  await withTaskGroup(of: Void.self) { group in
+    group.addTask {
+      await Task.yield()
+      tie()
+    }
+  }
+}
+
 @inline(never) func print(_ count: Int) {
   for _ in 0..<(isPlanted ? count + 1 : count) { withExtendedLifetime(Receipt()) {} }
 }

@@ -69,6 +69,21 @@ import Testing
       }
     }
   }
+
+  @Test func noLeaks() async { await expectNoLeaks { await tieInTasks() } }
+  @Test func noLeaksAtOnce() { expectNoLeaks(of: .module("ShopTests")) { capture() } }
+  @Test(.noLeaks(of: .module("ShopTests"))) func noLeaksTrait() async { await tieInTasks() }
+  @Test func whatIsHeldIsNotLeaked() async {
+    await expectNoLeaks {
+      Registry.shared.keep(Page())
+      await visitInTasks()
+      if isPlanted { tie() }
+    }
+  }
+}
+
+@Suite(.noLeaks) struct Checkout {
+  @Test func ofASuite() { tie() }
 }
 
 /// What other tests make meanwhile is theirs.

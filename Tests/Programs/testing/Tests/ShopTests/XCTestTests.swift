@@ -43,6 +43,8 @@ final class VisitTests: XCTestCase {
       done.wait()
     }
   }
+  func testNoLeaks() async { await XCTAssertNoLeaks { await tieInTasks() } }
+  func testNoLeaksAtOnce() { XCTAssertNoLeaks(of: .module("ShopTests")) { capture() } }
   @MainActor func testOnTheMainActor() async {
     var visits = 0
     await XCTAssertLiveCount(of: Session.self, 0) {

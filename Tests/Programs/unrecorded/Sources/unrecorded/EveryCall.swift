@@ -47,6 +47,8 @@ func callEverything() async -> Int {
   unrecorded { _ = try Allocations.statistics(.all) }
   unrecorded { _ = try Allocations.growth(since: mark) }
   unrecorded { try Allocations.save(to: "/nowhere/run.lifespan") }
+  unrecorded { _ = try Allocations.leaks() }
+  unrecorded { _ = try Allocations.holders(of: object) }
   if Allocations.history(of: object).missing?.reason == .builtWithout { calls += 1 }
   if Allocations.capture == nil, !mark.isRecorded, Allocations.survivorsExpectedToLive.isEmpty { calls += 1 }
   if Allocations.ReturnAddress(rawValue: 1).symbol() == nil, object.token.name == "one" { calls += 1 }
