@@ -134,3 +134,34 @@ def refusals(bench):
         expect(said in done.err, f"{words}: {done.err!r}")
     done = bench.command("export", recording.trace, "--format", "collapsed", "-o", bench.path("none/x"), status=2)
     expect("can't be written" in done.err, done.err)
+
+
+@behaviour("two runs of one program compare as equal, by type and by stack; more rounds are growth, and unlike recordings are refused")
+def compare(bench):
+    program = bench.program("churn.swift", "-g")
+    traces = [bench.same([program, *words], options).is_complete().trace if bench.lifespan else bench.same([program, *words])
+              for words, options in ((["20", "50"], []), (["20", "50"], []), (["20", "400"], []), (["20", "50"], ["--swift-only"]))]
+    bench.needs_recorder()
+    base, again, larger, unlike = traces
+    ours = ["--type", "Program.*"]
+
+    def living(trace):
+        rows = json.loads(bench.command("stats", trace, "--type", "Program.Kept", "--json").out)["rows"]
+        return rows[0]["persistent_count"]
+
+    grown = living(larger) - living(base)
+    expect(grown > 300, f"{grown} more live in the larger run")
+    for by in ("type", "stack"):
+        document = json.loads(bench.command("compare", base, again, "--by", by, *ours, "--json", "--fail-on", "growth=0").out)
+        expect(document["rows"] == [] and document["total"]["change_bytes"] == 0, f"by {by}: {document['rows'][:2]}")
+        done = bench.command("compare", base, larger, "--by", by, *ours, "--json", "--fail-on", "growth=10%", status=1)
+        rows = {}
+        for row in json.loads(done.out)["rows"]:
+            rows[row["type"]] = rows.get(row["type"], 0) + row["change_count"]
+        expect(rows.get("Program.Kept") == grown, f"by {by}: {rows}, {grown} more live")
+        expect("the candidate grew by" in done.err, done.err)
+    done = bench.command("compare", base, unlike, status=2)
+    expect("blocks of malloc all against none" in done.err and "--unlike" in done.err, done.err)
+    document = json.loads(bench.command("compare", base, unlike, "--unlike", *ours, "--json").out)
+    expect(document["rows"] == [] and document["unlike"] == ["blocks of malloc all against none"], f"{document['unlike']}")
+    expect("no type matches" in bench.command("compare", base, again, "--type", "Nobody", status=2).err, "a type that neither has")

@@ -230,4 +230,72 @@ final class CallTreeTests: XCTestCase {
     XCTAssertTrue(Set(strings).isSuperset(of: ["inuse_space", "alloc_objects", "App.Node", "b()", "/src/i.swift"]))
     XCTAssertEqual(Set(strings).count, strings.count)
   }
+
+  // ---- Two recordings ----
+
+  private func compared(_ sites: AllocationSites, _ change: (inout TraceInformation) -> Void = { _ in })
+    -> ComparedRecording
+  {
+    var information = Sample.information
+    change(&information)
+    return ComparedRecording(sites, subject: ReportSubject(information), names: names)
+  }
+
+  /// Another run: one stack grew, one is gone, one is new, stacks have other numbers.
+  private var later: AllocationSites {
+    func row(_ type: TypeIdentity, _ stack: UInt32, _ living: Int, _ bytes: Int64) -> AllocationSites.Row {
+      .init(
+        type: type, stack: StackID(rawValue: stack),
+        tally: Tally(persistentCount: living, persistentBytes: ByteCount(bytes)))
+    }
+    return AllocationSites(
+      lifespan: .living,
+      rows: [
+        row(Sample.node, 2, 110, 52_800), row(Sample.node, 3, 5, 2_400), row(Sample.array, 5, 1, 12_345),
+        row(Sample.array, 7, 1, 100), row(Sample.node, 6, 1, 48), row(Sample.node, 0, 1, 32),
+        row(Sample.long, 6, 2, 500),
+      ])
+  }
+
+  private func comparison(_ matching: Comparison.Matching, showsAll: Bool = false) -> ComparisonReport {
+    let (base, candidate) = (compared(sites()), compared(later) { $0.pid = 8 })
+    return ComparisonReport(
+      Comparison(base, candidate, by: matching), base: base, candidate: candidate, differences: [], showsAll: showsAll)
+  }
+
+  func testWhatChangedByTypeAndByStack() {
+    for (matching, name) in [(Comparison.Matching.type, "compare"), (.stack, "compare-stacks")] {
+      let text = comparison(matching).render(ReportOptions())
+      assertGolden(text, "\(name).txt")
+      assertFitsTheLine(text)
+      assertGolden(comparison(matching).render(ReportOptions(format: .json)), "\(name).json")
+    }
+    assertGolden(comparison(.type, showsAll: true).render(ReportOptions(format: .csv)), "compare.csv")
+  }
+
+  func testARecordingComparedWithItselfHasNotChanged() {
+    let one = compared(sites())
+    for matching in Comparison.Matching.allCases {
+      let same = Comparison(one, one, by: matching)
+      XCTAssertEqual(same.growth, 0)
+      let report = ComparisonReport(same, base: one, candidate: one, differences: [], showsAll: false)
+      XCTAssertTrue(report.render(ReportOptions()).contains("nothing has changed"))
+    }
+  }
+
+  func testRecordingsThatAreUnlikeSayHow() {
+    var other = Sample.information
+    XCTAssertEqual(Comparison.differences(Sample.information, other, by: .stack), [])
+    other.capture = .partial
+    other.info["malloc"] = "all"
+    other.unwind = "none"
+    other.lost = .init(births: 1, deaths: 2, others: 0)
+    XCTAssertEqual(
+      Comparison.differences(Sample.information, other, by: .stack),
+      [
+        "capture complete against partial", "blocks of malloc none against all", "unwinding  against none",
+        "the candidate lost 3 events",
+      ])
+    XCTAssertEqual(Comparison.differences(Sample.information, other, by: .type).count, 3)
+  }
 }

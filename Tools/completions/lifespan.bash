@@ -21,6 +21,7 @@ _lifespan() {
         esac
         ;;
       --separate-by) words="type" ;;
+      --by) words="type stack" ;;
       --weight) words="bytes count" ;;
       --fail-on) [ "$command" != leaks ] || words="leaked abandoned" ;;
       --when-full) words="wait drop" ;;
