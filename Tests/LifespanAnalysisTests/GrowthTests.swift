@@ -143,6 +143,27 @@ import Testing
     #expect(throws: Analysis.Failure.self) { try rounds(["a", "b"], GrowthQuestion(from: "b", to: "a")) }
   }
 
+  @Test func marksThatWereSetAfterwardsAreRoundsToo() throws {
+    var trace = TraceBuilder()
+    let (node, page) = (trace.type("App.Node"), trace.type("App.Page"))
+    var pages: [SerialNumber] = []
+    for round in 0..<6 {
+      trace.now = Ticks(Int64(round) * 10_000)
+      trace.birth(node)
+      pages.forEach { trace.death($0) }
+      pages = [trace.birth(page)]
+      if round == 3 { trace.mark("real") }
+    }
+    let later = [9_000, 19_000, 29_000, 49_000].map { LaterMark(time: TraceTime($0)) }
+    let analysis = Analysis(try trace.trace(), laterMarks: later)
+    #expect(
+      lines(try analysis.answer(GrowthQuestion())) == [
+        "App.Node [1, 2, 3, 4, 5] [32, 64, 96, 128, 160] left [1, 1, 1, 1] linear",
+        "App.Page [1, 1, 1, 1, 1] [32, 32, 32, 32, 32] left [0, 0, 0, 0] plateau",
+      ])
+    #expect(try analysis.answer(GrowthQuestion()).rounds.map(\.name) == ["B", "C", "real", "E"])
+  }
+
   @Test func whatWasDiscardedLeavesItsMarksOut() throws {
     var trace = builder(["a", "b", "c", "d", "e", "f", "g"]) { builder, round in
       let node = round == 0 ? builder.type("App.Node") : TypeID(1)
