@@ -1,4 +1,4 @@
-"""The real output in the pages of the case studies: made from a run, and the same for every run. Used by case_studies.py and, as a
+"""The real output in the pages of the case studies and of the tutorial: made from a run, and the same for every run. Used by case_studies.py and, as a
 script, by Tools/case-studies/page, which writes the pages anew.
 
 A block of a page stands between ```console and ```. Its lines that begin with `$ lifespan` are run; what follows each is its output. A
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"```console\n(.*?)\n```", re.S)
 
 
 def pages():
-    return sorted(glob.glob(os.path.join(FOLDER, "*.md")))
+    return sorted(glob.glob(os.path.join(FOLDER, "*.md"))) + [os.path.join(os.path.dirname(FOLDER), "FirstAbandonedObject.md")]
 
 
 def studies():
@@ -39,6 +39,7 @@ def steady(text):
     for line in text.splitlines():
         line = re.sub(r"\(pid \d+\): [\d.]+ s, [\d,]+ events", "(pid 7): …", line)
         line = re.sub(r"of [\d.]+ s on average", "of … on average", line)
+        line = re.sub(r"closed at [\d.]+ s", "closed at …", line)
         line = re.sub(r"^  at this pace .* an hour", "  at this pace … an hour", line)
         line = re.sub(r"@(\d+)", numbers, line)
         line = re.sub(r"thread \d+ ", "thread … ", line)

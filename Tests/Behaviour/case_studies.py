@@ -214,6 +214,25 @@ def run_loop_order(bench):
     verdicts(bench, "run-loop-order", "turned").clean()
 
 
+@behaviour("explain tells growth, holder and the likely cause of each known pattern on one screen")
+def explain(bench):
+    for study, variant, name, verdict, path, likely in (
+        ("cache", "without-limit", "Cache.Page", "linear", "global Cache.cache", "a collection below a global only grows"),
+        ("cache", "with-limit", "Cache.Page", "plateau", "global Cache.cache", "a collection below a global holds it"),
+        ("timer-owner", "strong", "TimerOwner.ClockScreen", "linear", "CFRunLoopTimer", "a run loop keeps its timers"),
+        ("closure-cycle", "strong", "ClosureCycle.Document", "linear", "Document", "nothing that lives refers to it"),
+        ("task-stream", "forever", "TaskStream.Page", "linear", "task's stack", "a task waits for what does not come"),
+    ):
+        one = verdicts(bench, study, variant)
+        document = one.recording.ask("explain", name)
+        what = f"{study} {variant}: {name}"
+        expect(document["type"] == name and document["verdict"] == verdict, f"{what}: {document['verdict']}")
+        expect(any(path in line for line in document["path"]), f"{what}: held by {document['path']}")
+        expect((document["likely"] or "").startswith(likely), f"{what}: likely {document['likely']}")
+        lines = bench.command("explain", one.trace, name).out.splitlines()
+        expect(len(lines) <= 60 and max(map(len, lines)) <= 100, f"{what}: {len(lines)} lines")
+
+
 @behaviour("the pages of the case studies show what the tool really prints")
 def pages(bench):
     bench.needs_recorder()

@@ -62,6 +62,15 @@ def complete(bench, *words):
     return set(result.out.split())
 
 
+@behaviour("the page of all commands is what their --help prints")
+def commands(bench):
+    bench.recorder_only()
+    now = bench.run([os.path.join(ROOT, "Tools", "commands-page"), os.path.abspath(bench.lifespan)])
+    with open(os.path.join(ROOT, "Sources", "LifespanReport", "LifespanReport.docc", "Commands.md")) as file:
+        page = file.read()
+    expect(now.out == page, "Tools/commands-page >Sources/LifespanReport/LifespanReport.docc/Commands.md writes it anew")
+
+
 @behaviour("bash completes every command, and the options of each")
 def completions(bench):
     bench.recorder_only()

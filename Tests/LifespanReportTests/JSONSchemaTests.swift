@@ -13,7 +13,8 @@ final class JSONSchemaTests: XCTestCase {
       "generations": ["generations", "generation-objects"],
       "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"],
       "dump": ["dump", "dump-cut"],
-      "tree": ["tree"], "compare": ["compare", "compare-stacks"], "threads": ["threads"],
+      "tree": ["tree"], "compare": ["compare", "compare-stacks"], "explain": ["explain"],
+      "threads": ["threads"],
       "leaks": ["leaks", "leaks-withheld"], "holders": ["holders", "holders-leaked"],
       "growth": ["growth", "growth-withheld"], "growth --round": ["round"],
     ]

@@ -16,7 +16,7 @@ _lifespan() {
           leaks) words="table json junit" ;;
           growth) words="table json csv markdown junit" ;;
           export) words="pprof collapsed speedscope heaptrack dot" ;;
-          holders | history | tree) words="table json" ;;
+          explain | holders | history | tree) words="table json" ;;
           *) words="table json csv markdown" ;;
         esac
         ;;
