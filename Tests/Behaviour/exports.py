@@ -112,6 +112,9 @@ def formats(bench):
 
     path, text = exported(bench, recording, "heaptrack")
     births, deaths = (len(re.findall(rb"(?m)^\%s " % sign, text)) for sign in (b"+", b"-"))
+    times = [int(word, 16) for word in re.findall(rb"(?m)^c ([0-9a-f]+)$", text)]
+    end = recording.stats()["end_ns"] // 1_000_000
+    expect(times == sorted(set(times)) and (times or [0])[-1] == end, f"heaptrack: times {times[-3:]}, the end is {end} ms")
     # A realloc is a free and an allocation there.
     moves = len(re.findall(r": moved @", bench.command("dump", recording.trace).out))
     got = (births - moves, births - deaths)

@@ -106,7 +106,7 @@ private final class HeaptrackWriter: Collector<Int> {
 
   private func born(_ object: Int, _ site: Int, _ time: Int64) {
     guard chosen[site] else { return }
-    advance(to: TraceTime(time))
+    advance(to: analysis.trace.header.time(Ticks(time)))
     let number = information(ofSite: site)
     living[object] = number
     line("+ \(Self.hex(number))")
@@ -114,7 +114,7 @@ private final class HeaptrackWriter: Collector<Int> {
 
   private func gone(_ object: Int, _ time: Int64) {
     guard let number = living.removeValue(forKey: object) else { return }
-    advance(to: TraceTime(time))
+    advance(to: analysis.trace.header.time(Ticks(time)))
     line("- \(Self.hex(number))")
   }
 
