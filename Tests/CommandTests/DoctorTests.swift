@@ -32,7 +32,15 @@ final class DoctorTests: CommandTestCase {
     XCTAssertEqual(document["path"] as? String, Self.command)
     let lines = (document["checks"] as? [[String: Any]])?.first { $0["name"] as? String == "line tables" }
     XCTAssertEqual(lines?["state"] as? String, "ok")
-    XCTAssertTrue(lines?["cure"] is NSNull, "nothing reads them yet, so nothing has to be done for them")
+    XCTAssertTrue(lines?["cure"] is NSNull, "\(document)")
+  }
+
+  func testAProgramWithoutLineTablesIsRecordedWithLess() throws {
+    let (_, document) = try doctor("plutil")
+    let lines = (document["checks"] as? [[String: Any]])?.first { $0["name"] as? String == "line tables" }
+    XCTAssertEqual(lines?["state"] as? String, "limited")
+    XCTAssertEqual(lines?["detail"] as? String, "none in it: frames have functions alone")
+    XCTAssertTrue((lines?["cure"] as? String)?.contains("-g") ?? false)
   }
 
   func testTheHelpSaysWhatTheStatusMeans() throws {

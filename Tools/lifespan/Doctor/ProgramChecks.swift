@@ -41,8 +41,10 @@ enum ProgramChecks {
         ? Check("symbols", .ok, "function names are there")
         : Check("symbols", .limited, "stripped: exported functions have names only", cure: "keep .symtab"),
       facts.hasLineTables
-        ? Check("line tables", .ok, "there; this version's reports name functions, not yet files and lines")
-        : Check("line tables", .ok, "none, and none needed: this version's reports name functions alone"),
+        ? Check("line tables", .ok, "files and lines are there, and inlined functions")
+        : Check(
+          "line tables", .limited, "none in it: frames have functions alone",
+          cure: "build with -g, or keep its debug file where its build-id or debug link leads"),
       stacks(facts),
     ]
     if facts.linksAddressSanitizer {
