@@ -185,10 +185,11 @@ static inline bool ring_read_event(struct drain_ring *r, uint32_t slot, uint64_t
   return ring_event_valid(record);
 }
 
-// What is needed next lies in other processors' caches, or in none: the ring's cells, and the object that an event soon to come is about. What lies beyond
-// the head may be anything: it is not believed.
+// What is needed next lies in other processors' caches, or in none: the ring's cells, and the object that an event soon to come is about. Beyond the head the
+// program may be writing: nothing is read there.
 static inline void ring_look_ahead(const struct lifespan_drain *d, const struct drain_ring *r) {
   __builtin_prefetch(&r->cells[(r->position + RING_AHEAD) & r->mask]);
+  if (r->head - r->position <= RING_SOON) return;
   uint64_t b = ring_load(&r->cells[(r->position + RING_SOON) & r->mask].b);
   if (lifespan_cell_kind(b) <= LIFESPAN_R_FREE) __builtin_prefetch(&d->living.slots[drain_living_home(&d->living, lifespan_cell_value(b))]);
 }
