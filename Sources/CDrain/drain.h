@@ -13,6 +13,7 @@
 #include "encode.h"
 #include "lifespan_drain.h"
 #include "living.h"
+#include "look.h"
 #include "memory.h"
 #include "regions.h"
 #include "sample.h"
@@ -212,12 +213,7 @@ struct lifespan_drain {
   uint64_t newest_task;        // highest id seen; the runtime counts them up
   uint64_t tasks_told[DRAIN_TASKS_TOLD];
   uint64_t question[512];
-  struct {
-    uint32_t state, op; // of look.c
-    uint64_t address;
-    struct drain_bytes bytes;
-    int error;
-  } look; // at the heap, that the program has asked for
+  struct drain_look look;
   struct drain_heap_entry heap[LIFESPAN_RING_SLOTS];
   uint64_t fork_heads[LIFESPAN_RING_SLOTS];
   struct drain_ring rings[LIFESPAN_RING_SLOTS];
@@ -381,10 +377,8 @@ int64_t drain_ask_history(struct lifespan_drain *d, const struct lifespan_questi
 void drain_commit_begin(struct lifespan_drain *d);
 void drain_commit_due(struct lifespan_drain *d);
 
-// resume.c
+// resume.c, fork.c
 void drain_resume(struct lifespan_drain *d, const struct lifespan_drain *seed);
-
-// fork.c
 void drain_fork_seen(struct lifespan_drain *d, uint64_t number);
 bool drain_fork_settle(struct lifespan_drain *d);
 void drain_fork_last(struct lifespan_drain *d);
@@ -399,9 +393,6 @@ void drain_frozen_tell(struct lifespan_drain *d, struct drain_encoder *e);
 void drain_futex_wake(_Atomic uint32_t *word);
 bool drain_request_posted(const struct lifespan_drain *d);
 void drain_answer_request(struct lifespan_drain *d);
-
-// look.c
-int64_t drain_look(struct lifespan_drain *d, uint32_t op, const struct lifespan_question *q, uint8_t *answer, size_t room, bool *more, uint32_t *error);
 
 #include "tables.h"
 

@@ -80,9 +80,14 @@ public struct ComparisonReport {
     return lines + [what + (comparison.matching == .stack ? " and of all functions of their stacks" : ""), ""]
   }
 
-  private func closing(_ style: TextStyle) -> [String] {
+  /// What kept names from being found, each said once. To be asked after all names.
+  private var notes: [String] {
     var seen: Set<String> = []
-    let notes = (base.names.notes + candidate.names.notes).filter { seen.insert($0).inserted }
+    return (base.names.notes + candidate.names.notes).filter { seen.insert($0).inserted }
+  }
+
+  private func closing(_ style: TextStyle) -> [String] {
+    let notes = notes
     return notes.isEmpty ? [] : [""] + notes.flatMap { style.warning($0) }
   }
 
@@ -128,8 +133,6 @@ public struct ComparisonReport {
     func recording(_ recording: ComparedRecording) -> JSONValue {
       .object(Preface.jsonHead(recording.subject).filter { $0.key != "format" } + Preface.jsonEvents(recording.subject))
     }
-    var seen: Set<String> = []
-    let notes = (base.names.notes + candidate.names.notes).filter { seen.insert($0).inserted }
     return JSONValue.pairs([
       "format": .integer(1), "base": recording(base), "candidate": recording(candidate),
       "lifespan": .string(comparison.lifespan.rawValue), "by": .string(comparison.matching.rawValue),
