@@ -19,8 +19,13 @@ static uint64_t space_reserve(const struct lifespan_drain *d) {
 }
 static uint64_t space_last_reserve(const struct lifespan_drain *d) { return space_reserve(d) / 4; }
 static uint64_t space_size(const struct drain_encoder *e) { return e->bytes_written + drain_encoder_pending(e); }
+// By how much a trace grows before it is worth another look: of a small limit a part of the room.
 static uint64_t space_step(const struct lifespan_drain *d, uint64_t base) {
   uint64_t least = d->options.keep_least ? d->options.keep_least : KEEP_LEAST;
+  if (d->options.max_size && !d->options.keep_living) {
+    uint64_t part = d->options.max_size / 16;
+    return part < least ? part : least;
+  }
   return base > least ? base : least;
 }
 
@@ -230,7 +235,8 @@ static void space_limit(struct lifespan_drain *d) {
   uint64_t limit = d->options.max_size, base = d->space.base, size = space_size(d->encoder);
   struct drain_successor *n = d->next;
   if (!n) {
-    bool half = size >= base + (limit > base ? (limit - base) / 2 : 0) && size >= d->space.again;
+    uint64_t room = limit - space_reserve(d);
+    bool half = size >= base + (room > base ? (room - base) / 2 : 0) && size >= d->space.again;
     if (half && !d->options.keep_living) next_begin(d, false);
     n = d->next;
   }

@@ -35,22 +35,42 @@ def objects(recording):
 
 
 class Sizes(threading.Thread):
-    """Looks at a file's size all the time."""
+    """Looks at a file's size, and at how many files have had its name, all the time.
+
+    A file system gives the number of a file that is gone to the next one: each file is held open, so that no two of
+    them have the same number."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
-        self.path, self.most, self.samples, self.inodes, self.running = path, 0, 0, set(), True
+        self.path, self.most, self.samples, self.held, self.running = path, 0, 0, {}, True
+
+    @property
+    def files(self):
+        return len(self.held)
 
     def run(self):
         while self.running:
             try:
                 status = os.stat(self.path)
+                if status.st_ino not in self.held:
+                    descriptor = os.open(self.path, os.O_RDONLY)
+                    number = os.fstat(descriptor).st_ino
+                    if number in self.held:
+                        os.close(descriptor)
+                    else:
+                        self.held[number] = descriptor
                 self.most = max(self.most, status.st_size)
-                self.inodes.add(status.st_ino)
                 self.samples += 1
             except FileNotFoundError:
                 pass
             time.sleep(0.0005)
+
+    def until(self, files, seconds, process=None):
+        """Waits until so many files have had the name."""
+        end = time.monotonic() + seconds
+        while self.files < files and time.monotonic() < end and (process is None or process.poll() is None):
+            time.sleep(0.002)
+        expect(self.files >= files, f"{self.files} files had the trace's name")
 
     def __enter__(self):
         self.start()
@@ -59,6 +79,8 @@ class Sizes(threading.Thread):
     def __exit__(self, *_):
         self.running = False
         self.join()
+        for descriptor in self.held.values():
+            os.close(descriptor)
 
 
 def nothing_beside(bench):
@@ -81,7 +103,7 @@ def keep_living(bench):
     # 8 million events in all; what lives takes some tens of KB, and the trace is made anew when it has 1 MiB.
     expect(os.path.getsize(trace) < 1 << 17, f"{os.path.getsize(trace)} bytes at the end")
     expect(sizes.most < 3 << 20, f"the trace had {sizes.most} bytes")
-    expect(len(sizes.inodes) > 2, f"{len(sizes.inodes)} files had the trace's name")
+    expect(sizes.files > 2, f"{sizes.files} files had the trace's name")
     expect(os.path.getsize(whole.trace) > sizes.most, "the whole recording is no larger")
     discarded = recording.stats()["discarded"]
     expect(discarded["by"] == "--keep living", f"discarded: {discarded}")
@@ -181,16 +203,12 @@ def with_rings(bench):
         # Longer than anybody waits: it ends when it is killed.
         words, trace = bench.record_words([command[0], "100000000", "2000"], ["--force", *options])
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.env, cwd=bench.folder, start_new_session=True)
-        inodes, deadline = set(), time.time() + 120
-        while len(inodes) < 3 and time.time() < deadline and process.poll() is None:
-            try:
-                inodes.add(os.stat(trace).st_ino)
-            except FileNotFoundError:
-                pass
-            time.sleep(0.001)
-        expect(len(inodes) >= 3, f"the trace was made anew {len(inodes)} times")
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        try:
+            with Sizes(trace) as sizes:
+                sizes.until(3, 120, process)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         cut = Recording(bench, trace, result, [])
         row = cut.row("Program.Kept")
         # At any moment all but the first rounds' hundreds live as the program keeps them: what is replaced dies in the same step.
@@ -213,10 +231,7 @@ def killed(bench):
         try:
             # Wait until the trace has been made anew once, then for some part of the next time.
             with Sizes(trace) as sizes:
-                end = time.monotonic() + 60
-                while len(sizes.inodes) < 2 and time.monotonic() < end:
-                    time.sleep(0.002)
-                expect(len(sizes.inodes) >= 2, "the trace is never made anew")
+                sizes.until(2, 60)
                 time.sleep(0.013 * number)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
@@ -252,7 +267,7 @@ def running(bench):
                 expect(0 < living.get("Program.Short", 0) <= 2, f"{living}")
         session.send("\n")
         out = session.finish()
-    expect(len(sizes.inodes) > 2, "the trace is never made anew")
+    expect(sizes.files > 2, f"{sizes.files} files had the trace's name")
     Recording(bench, trace, out, []).tells()
 
 
@@ -281,10 +296,12 @@ def rights(bench):
     with Session(bench, words) as session:
         session.until(r"^round 0$")
         os.chmod(trace, 0o640)
-        before = os.stat(trace)
-        session.send("\n" * 12)
-        session.finish()
-    after = os.stat(trace)
+        # Held open, so that no later file is given its number.
+        with open(trace) as first:
+            before = os.fstat(first.fileno())
+            session.send("\n" * 12)
+            session.finish()
+            after = os.stat(trace)
     expect(after.st_ino != before.st_ino, "the trace was not made anew")
     same = (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     expect(same, f"mode {after.st_mode:o}, owner {after.st_uid}:{after.st_gid}; before {before.st_mode:o}")

@@ -9,6 +9,8 @@ final class BoundedRecording {
   let next = Sunk()
   private(set) var renewals = 0
   private(set) var abandoned = 0
+  /// Bytes of the smallest file that took the trace's place.
+  private(set) var leastRenewed = Int.max
   /// What begin, commit and the sink of the next file say.
   var beginError: Int32 = 0
   var commitError: Int32 = 0
@@ -45,6 +47,7 @@ final class BoundedRecording {
   private func commit() -> Int32 {
     if commitError != 0 { return commitError }
     recording.sunk.bytes = next.bytes
+    leastRenewed = min(leastRenewed, next.bytes.count)
     next.bytes = []
     renewals += 1
     return 0

@@ -146,6 +146,24 @@ final class NextTests: XCTestCase {
     XCTAssertGreaterThan(bounded.recording.sunk.bytes.count, Int(limit) / 4)
   }
 
+  func testEachFileThatTakesThePlaceHasHalfOfWhatFitsIntoALimit() throws {
+    // Also where the limit is below what a trace without one grows by before it is made anew.
+    for least: UInt64 in [3000, 0] {
+      let limit: UInt64 = 60_000
+      let bounded = try BoundedRecording(least: least, limit: limit)
+      let recording = bounded.recording!
+      var program = Program(seed: 11, most: 50)
+      program.begin(recording)
+      for _ in 0..<30_000 {
+        program.step(recording)
+      }
+      recording.round()
+      XCTAssertGreaterThan(bounded.renewals, 4, "least \(least)")
+      XCTAssertGreaterThan(bounded.leastRenewed, Int(limit) / 4, "least \(least)")
+      try check(recording.finished(), against: recording, "least \(least)")
+    }
+  }
+
   func testWhatDoesNotFitIsLostAndStated() throws {
     let limit: UInt64 = 40_000
     let bounded = try BoundedRecording(limit: limit)
