@@ -61,11 +61,11 @@ enum Door {
     }
   }
 
-  /// What a mangled name stands for; the name itself where it is none.
+  /// What a mangled name stands for, as reports print it; the name itself where it is none.
   static func demangled(_ mangled: String) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2048) { plain in
       lifespan_linked_demangle(mangled, plain.baseAddress, plain.count)
-      return String(decoding: UnsafeRawBufferPointer(plain).prefix { $0 != 0 }, as: UTF8.self)
+      return plainName(String(decoding: UnsafeRawBufferPointer(plain).prefix { $0 != 0 }, as: UTF8.self))
     }
   }
 

@@ -142,3 +142,21 @@ extension Allocations {
     public let pauseNanoseconds: UInt64
   }
 }
+
+extension Allocations.HolderReport {
+  /// Who holds the object, behind “held by”; nil where nothing leads to it and something holds it.
+  package static func holder(_ path: String?, _ reach: Reach) -> String? {
+    switch reach {
+    case .unreachable: path.map { "nobody, it is leaked: " + $0 } ?? "nobody, it is leaked"
+    case .perhaps: path.map { $0 + ", perhaps" }
+    case .reachable: path
+    }
+  }
+
+  /// The end of a line about an object; empty where nothing is known and nothing says why.
+  static func words(_ path: [String], _ reach: Reach?, _ unknown: String?) -> String {
+    let path = path.isEmpty ? nil : path.joined(separator: " → ")
+    if let reach { return holder(path, reach).map { "; held by " + $0 } ?? "" }
+    return unknown.map { "; who holds it " + $0 } ?? ""
+  }
+}

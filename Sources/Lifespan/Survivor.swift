@@ -33,8 +33,13 @@ extension Allocations {
     /// Retains that no release has paired: the strong references to it, by what was recorded. nil where its retains and releases are not
     /// recorded, or not all.
     public let unpairedRetains: Int?
-    /// From a root of the program to the object, as ``Allocations/holders(of:)`` tells it; empty where it is not known.
+    /// From a root of the program to the object, as ``Allocations/holders(of:)`` tells it; from the head of its leak where no root reaches
+    /// it; empty where that is not known: ``unknownHolder`` says why.
     public let path: [String]
+    /// Whether something keeps it alive; nil where that was not looked for.
+    public let reach: HolderReport.Reach?
+    /// Why it is not known who holds it, as the end of “who holds it …”; nil where it is known, or nothing is recorded.
+    public let unknownHolder: String?
     /// Other survivors that it, or what it holds, keeps: they are counted here and not reported.
     public let others: [String: Int]
 
@@ -45,7 +50,7 @@ extension Allocations {
       text += " lives \(Self.text(within)) after “\(reason)”, by when it should have been released"
       if let frame = Self.responsible(allocatedBy) { text += "; allocated by \(frame)" }
       if let unpairedRetains { text += "; \(unpairedRetains) strong reference\(unpairedRetains == 1 ? "" : "s")" }
-      if !path.isEmpty { text += "; held by \(path.joined(separator: " → "))" }
+      text += HolderReport.words(path, reach, unknownHolder)
       if !others.isEmpty {
         let names = others.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) × \($0.key)" }
         text += "; with it \(names.joined(separator: ", "))"
@@ -68,6 +73,12 @@ extension Allocations {
       public let example: Serial
       /// Where that one was allocated, innermost first.
       public let allocatedBy: [ReturnAddress]
+      /// Who holds that one: as ``Survivor/path``.
+      public let path: [String]
+      /// As ``Survivor/reach``, of that one.
+      public let reach: HolderReport.Reach?
+      /// As ``Survivor/unknownHolder``, of that one.
+      public let unknownHolder: String?
     }
 
     /// The scope's name.
@@ -80,7 +91,9 @@ extension Allocations {
     /// One line.
     public var description: String {
       let types = rows.map { row in
-        "\(row.count) × \(row.type)" + (Survivor.responsible(row.allocatedBy).map { " (allocated by \($0))" } ?? "")
+        let details = Survivor.responsible(row.allocatedBy).map { "allocated by \($0)" } ?? ""
+        let all = details + HolderReport.words(row.path, row.reach, row.unknownHolder)
+        return "\(row.count) × \(row.type)" + (all.isEmpty ? "" : " (\(all.drop { $0 == ";" || $0 == " " }))")
       }
       return "scope “\(scope)” ended \(Survivor.text(within)) ago and left \(types.joined(separator: ", "))"
     }

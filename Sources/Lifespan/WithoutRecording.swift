@@ -72,7 +72,7 @@ extension Allocations {
   @inlinable public static func maxLiveCount(of type: any AnyObject.Type, _ limit: Int) {}
   /// Does nothing.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  @inlinable public static func handleFindings(_ handler: FindingHandler) {}
+  @inlinable public static func handleFindings(_ handler: FindingHandler, lookingForHolders: Bool? = nil) {}
 
   /// Runs the body.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

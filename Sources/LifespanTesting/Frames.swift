@@ -72,12 +72,7 @@ enum HoldingPath {
   static func of(inverted: UInt64) -> (path: String?, note: String?) {
     do {
       let report = try Allocations.holders(atInverted: inverted)
-      let path = report.path?.description
-      switch report.reach {
-      case .unreachable: return (path.map { "nobody, it is leaked: " + $0 } ?? "nobody, it is leaked", nil)
-      case .perhaps: return (path.map { $0 + ", perhaps" }, nil)
-      case .reachable: return (path, nil)
-      }
+      return (Allocations.HolderReport.holder(report.path?.description, report.reach), nil)
     } catch {
       if case .unknownObject = error { return (nil, nil) }
       return (nil, "who holds it is not known: \(error)")

@@ -23,6 +23,9 @@ enum Session {
     } catch {
       failure = "\(error)"
     }
+    #if Recording
+    Allocations.watchesInTests()
+    #endif
     Frameworks.observe()
   }
 

@@ -248,6 +248,51 @@ final class WatchingTests: RecordedTestCase {
     XCTAssertEqual(found.survivors.filter { $0.reason == "at once" }.count, told)
   }
 
+  nonisolated(unsafe) static var holdsTooLong: [Page] = []
+
+  func testWhoHoldsASurvivorIsToldWhereTheProgramWantsIt() {
+    Self.holdsTooLong = [made { Page() }]
+    expect(Self.holdsTooLong[0], "not asked")
+    let silent = found.nextSurvivor("not asked")
+    XCTAssertEqual(silent.path, [])
+    XCTAssertNil(silent.reach)
+    Allocations.handleFindings(.callback { [found] in found.add($0) }, lookingForHolders: true)
+    expect(Self.holdsTooLong[0], "asked")
+    let survivor = found.nextSurvivor("asked")
+    XCTAssertEqual(survivor.reach, .reachable, survivor.description)
+    XCTAssertTrue(survivor.path.first?.contains("holdsTooLong") ?? false, survivor.description)
+    XCTAssertEqual(survivor.path.last, "LifespanTests.WatchingTests.Page")
+    XCTAssertTrue(survivor.description.contains("; held by global "), survivor.description)
+    Self.holdsTooLong = []
+  }
+
+  func testLooksForHoldersTakeAHundredthOfTheTimeBeyondTheFirstTen() {
+    var time: UInt64 = 0
+    var looks = HolderLooks { _ in
+      time += 1_000
+      return HeldBy(reach: .reachable)
+    }
+    var rules = WatchRules()
+    rules.looksForHolders = true
+    func look() -> Bool { looks.look(at: ~8, rules) { time }.reach == .reachable }
+    for _ in 0..<10 { XCTAssertTrue(look()) }
+    XCTAssertFalse(look())
+    XCTAssertEqual(
+      looks.look(at: ~8, rules) { time }.note, "was not looked for: that takes at most a hundredth of the time")
+    // The first has taken a thousand: that is paid for a hundred thousand later.
+    time = 100_999
+    XCTAssertFalse(look())
+    time = 101_000
+    XCTAssertTrue(look())
+    XCTAssertFalse(look())
+    time = 5_000_000
+    for _ in 0..<10 { XCTAssertTrue(look()) }
+    XCTAssertFalse(look())
+    time = 50_000_000
+    rules.looksForHolders = false
+    XCTAssertFalse(look())
+  }
+
   private func expect(_ object: AnyObject?, _ reason: String) {
     if let object { Allocations.expectRelease(of: object, within: .milliseconds(5), reason: reason) }
   }

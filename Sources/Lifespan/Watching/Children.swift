@@ -20,40 +20,56 @@ struct Child {
   }
 }
 
-/// A class's strong fields, as long as the class lives: for ever.
-struct FieldTable {
-  private var fields: [ObjectIdentifier: [StrongField]] = [:]
+/// What the children of a class's objects are found by.
+struct WatchedClass {
+  var fields: [StrongField]
+  /// The class says itself what must die with its objects: asked once, as a cast costs more than all else here.
+  var isManaged: Bool
 
-  func known(_ type: any AnyObject.Type) -> [StrongField]? { fields[ObjectIdentifier(type)] }
-  mutating func learn(_ type: any AnyObject.Type, _ found: [StrongField]) { fields[ObjectIdentifier(type)] = found }
+  init(_ type: any AnyObject.Type) {
+    fields = StrongFields.of(type)
+    isManaged = type is any ManagedLifetime.Type
+  }
+}
+
+/// Classes, as long as they live: for ever.
+struct ClassTable {
+  private var classes: [ObjectIdentifier: WatchedClass] = [:]
+
+  func known(_ type: any AnyObject.Type) -> WatchedClass? { classes[ObjectIdentifier(type)] }
+  mutating func learn(_ type: any AnyObject.Type, _ found: WatchedClass) { classes[ObjectIdentifier(type)] = found }
 }
 
 struct ChildSearch {
   private static let limit = 64
   private(set) var children: [Child] = []
-  private var seen: Set<UInt> = []
   private let ticks = lifespan_watch_ticks()
-  private let fields: (any AnyObject.Type) -> [StrongField]
+  private let known: (any AnyObject.Type) -> WatchedClass
   private let parent: UInt
   private var parentBorn: UInt64??
 
-  init(of object: AnyObject, fields: @escaping (any AnyObject.Type) -> [StrongField]) {
-    self.fields = fields
+  init(of object: AnyObject, known: @escaping (any AnyObject.Type) -> WatchedClass) {
+    self.known = known
     parent = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
-    seen = [parent]
     walk(object, "", depth: 0)
   }
 
-  private mutating func walk(_ object: AnyObject, _ path: String, depth: Int) {
+  /// Few enough for a look at each: a set would cost an allocation more.
+  private func isSeen(_ word: UInt) -> Bool { word == parent || children.contains { $0.address == word } }
+
+  /// `owner`: the path to the object; of the expected one itself it is empty.
+  private mutating func walk(_ object: AnyObject, _ owner: String, depth: Int) {
     guard depth < 8 else { return }
-    if let managing = object as? any ManagedLifetime {
-      for child in managing.objectsExpectedToDieWithThis { add(child, path + "\(type(of: child))", depth) }
+    let itself = known(type(of: object))
+    if itself.isManaged, let managing = object as? any ManagedLifetime {
+      for child in managing.objectsExpectedToDieWithThis { add(child, Self.path(owner, "\(type(of: child))"), depth) }
     }
     let base = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
-    for field in fields(type(of: object)) where children.count < Self.limit {
+    if children.isEmpty { children.reserveCapacity(min(itself.fields.count, Self.limit)) }
+    for field in itself.fields where children.count < Self.limit {
       let word = base.load(fromByteOffset: field.offset, as: UInt.self)
       guard word != 0, word & 7 == 0, word >> 48 == 0 else { continue }
-      let name = path + field.name
+      let name = Self.path(owner, field.name)
       switch field.shape {
       case .object where field.isVariable: note(word, name)
       case .object: take(word, name, depth)
@@ -63,9 +79,11 @@ struct ChildSearch {
     withExtendedLifetime(object) {}
   }
 
+  private static func path(_ owner: String, _ name: String) -> String { owner.isEmpty ? name : owner + "." + name }
+
   /// What a constant holds lives as long as its owner, which the caller holds.
   private mutating func take(_ word: UInt, _ path: String, _ depth: Int) {
-    guard let pointer = UnsafeRawPointer(bitPattern: word), !seen.contains(word) else { return }
+    guard let pointer = UnsafeRawPointer(bitPattern: word), !isSeen(word) else { return }
     guard isOwned(strongCount(word) { $0.load(as: UInt64.self) }, word) else { return }
     add(Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue(), path, depth)
   }
@@ -82,20 +100,19 @@ struct ChildSearch {
 
   private mutating func add(_ object: AnyObject, _ path: String, _ depth: Int) {
     let address = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
-    guard children.count < Self.limit, seen.insert(address).inserted else { return }
+    guard children.count < Self.limit, !isSeen(address) else { return }
     children.append(Child(object: object, address: address, ticks: ticks, path: path, isWeak: true))
-    walk(object, path + ".", depth: depth + 1)
+    walk(object, path, depth: depth + 1)
   }
 
   /// What a variable holds may be gone in a moment: its address is all that is kept, and the recording says later who lives there.
   private mutating func note(_ word: UInt, _ path: String) {
-    guard ticks != 0, !seen.contains(word) else { return }
+    guard ticks != 0, !isSeen(word) else { return }
     let count = strongCount(word) { place in
       var value: UInt64 = 0
       return lifespan_watch_read(UInt64(UInt(bitPattern: place)), &value, 8) ? value : nil
     }
     guard isOwned(count, word) else { return }
-    seen.insert(word)
     children.append(Child(object: nil, address: word, ticks: ticks, path: path, isWeak: false))
   }
 

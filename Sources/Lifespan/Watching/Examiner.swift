@@ -7,20 +7,23 @@ struct Examiner {
   typealias Again = (time: UInt64, expectation: Expectation)
 
   /// An object that outlived its time.
-  private struct Suspect {
+  struct Suspect {
     var expectation: Expectation
     var watched: WatchedObject
     var ownerPath: [String]
     /// What it holds and lives.
     var below: [Child]
+    /// What it keeps of other suspects' families, by type.
+    var others: [String: Int] = [:]
   }
 
   /// So many of one type and path at once are told one by one; the others are counted with the last of them.
   private static let mostAtOnce = 20
   private var suppressed: [String: Int] = [:]
-  /// What is kept by survivors that were told, so that it is not told again; by address, which may be another object's meanwhile.
+  /// What is kept by survivors that were told, so that it is not told again; by address (inverted), which may be another object's meanwhile.
   private var covered: [UInt: Child] = [:]
   private var budgetsPassed: Set<String> = []
+  private var looks = HolderLooks()
 
   mutating func takeSuppressed() -> [String: Int] {
     defer { suppressed = [:] }
@@ -33,8 +36,11 @@ struct Examiner {
     return watched.object != nil || !watched.children.isEmpty
   }
 
-  mutating func examine(_ due: inout [Expectation], _ rules: WatchRules, now: () -> UInt64) -> [Again] {
-    var again: [Again] = []
+  /// The objects that must be told. Only after this has returned may anybody look who holds them: here their addresses are on the stack.
+  @inline(never)
+  mutating func examine(
+    _ due: inout [Expectation], _ rules: WatchRules, now: () -> UInt64, _ again: inout [Again]
+  ) -> [Suspect] {
     var suspects: [Suspect] = []
     var scopes: [(Expectation, WatchedScope)] = []
     for expectation in due {
@@ -43,9 +49,8 @@ struct Examiner {
       case .object(let watched): examine(expectation, watched, rules, now(), &again, &suspects)
       }
     }
-    if !suspects.isEmpty { tell(suspects, rules, now(), &again) }
-    if !scopes.isEmpty { examine(scopes, rules, now(), &again) }
-    return again
+    if !scopes.isEmpty { examine(scopes, rules, now, &again) }
+    return suspects.isEmpty ? [] : Self.fewOfAKind(Self.topmost(suspects).filter { !isCovered($0.watched) })
   }
 
   private mutating func examine(
@@ -93,9 +98,19 @@ struct Examiner {
 
   // MARK: What is told
 
-  private mutating func tell(_ suspects: [Suspect], _ rules: WatchRules, _ now: UInt64, _ again: inout [Again]) {
-    for (suspect, others) in Self.fewOfAKind(Self.topmost(suspects).filter { !isCovered($0.0.watched) }) {
-      let survivor = Self.survivor(suspect, others)
+  @inline(never)
+  mutating func tell(_ suspects: [Suspect], _ rules: WatchRules, now: () -> UInt64, _ again: inout [Again]) {
+    // All looks come before anything else, which has their addresses.
+    let held = suspects.map { looks.look(at: $0.watched.inverted, rules, now) }
+    tell(suspects, held, rules, now(), &again)
+  }
+
+  @inline(never)
+  private mutating func tell(
+    _ suspects: [Suspect], _ held: [HeldBy], _ rules: WatchRules, _ now: UInt64, _ again: inout [Again]
+  ) {
+    for (suspect, held) in zip(suspects, held) {
+      let survivor = Self.survivor(suspect, held)
       cover(suspect.below)
       let finding = Allocations.Finding.survivor(survivor)
       hand(finding, rules)
@@ -107,17 +122,17 @@ struct Examiner {
   }
 
   private func isCovered(_ watched: WatchedObject) -> Bool {
-    guard let child = covered[watched.address] else { return false }
+    guard let child = covered[~watched.address] else { return false }
     return child.isWeak && watched.isWeak ? child.object === watched.object : child.lives
   }
 
   private mutating func cover(_ children: [Child]) {
     if covered.count > 1_024 { covered = covered.filter(\.value.lives) }
-    for child in children { covered[child.address] = child }
+    for child in children { covered[~child.address] = child }
   }
 
   /// Of a family only the topmost, with what it keeps by type. A ring has none: its first one stands for it.
-  private static func topmost(_ suspects: [Suspect]) -> [(Suspect, [String: Int])] {
+  private static func topmost(_ suspects: [Suspect]) -> [Suspect] {
     var places: [UInt: Int] = [:]
     for (index, suspect) in suspects.enumerated() where places[suspect.watched.address] == nil {
       places[suspect.watched.address] = index
@@ -127,7 +142,7 @@ struct Examiner {
       for child in suspect.below { if let place = places[child.address], place != index { isHeld[place] = true } }
     }
     var isTaken = [Bool](repeating: false, count: suspects.count)
-    var result: [(Suspect, [String: Int])] = []
+    var result: [Suspect] = []
     let roots = suspects.indices.filter { !isHeld[$0] } + suspects.indices.filter { isHeld[$0] }
     for root in roots where !isTaken[root] && places[suspects[root].watched.address] == root {
       isTaken[root] = true
@@ -142,30 +157,32 @@ struct Examiner {
           open.append(place)
         }
       }
-      result.append((suspects[root], others))
+      var top = suspects[root]
+      top.others = others
+      result.append(top)
     }
     return result
   }
 
   /// Of many that are alike the first ones; the last of these has the number of the others.
-  private static func fewOfAKind(_ suspects: [(Suspect, [String: Int])]) -> [(Suspect, [String: Int])] {
-    var kept: [(Suspect, [String: Int])] = []
+  private static func fewOfAKind(_ suspects: [Suspect]) -> [Suspect] {
+    var kept: [Suspect] = []
     var counts: [String: (count: Int, last: Int)] = [:]
     for one in suspects {
-      let path = one.0.ownerPath.joined(separator: ".")
+      let path = one.ownerPath.joined(separator: ".")
       let count = (counts[path]?.count ?? 0) + 1
       if count <= mostAtOnce {
         kept.append(one)
         counts[path] = (count, kept.count - 1)
       } else if let last = counts[path]?.last {
         counts[path] = (count, last)
-        kept[last].1[plainTypeName(of: one.0.watched.type), default: 0] += 1
+        kept[last].others[plainTypeName(of: one.watched.type), default: 0] += 1
       }
     }
     return kept
   }
 
-  private static func survivor(_ suspect: Suspect, _ others: [String: Int]) -> Allocations.Survivor {
+  private static func survivor(_ suspect: Suspect, _ held: HeldBy) -> Allocations.Survivor {
     let address = UInt64(suspect.watched.address)
     let object = Door.object(at: address)
     return Allocations.Survivor(
@@ -173,7 +190,7 @@ struct Examiner {
       within: .nanoseconds(Int64(clamping: suspect.expectation.within)),
       serial: object.map { Allocations.Serial(rawValue: $0.serial) }, address: Allocations.Address(rawValue: address),
       allocatedBy: object.map { Door.stack($0.stack) } ?? [], unpairedRetains: Door.strongCount(of: address),
-      path: Door.holdingPath(of: address), others: others)
+      path: held.path, reach: held.reach, unknownHolder: held.note, others: suspect.others)
   }
 
   private func seenAlive(_ expectation: Expectation, _ told: Expectation.Told, _ now: UInt64) -> Again {
@@ -200,13 +217,15 @@ struct Examiner {
   // MARK: Scopes
 
   private mutating func examine(
-    _ scopes: [(Expectation, WatchedScope)], _ rules: WatchRules, _ now: UInt64, _ again: inout [Again]
+    _ scopes: [(Expectation, WatchedScope)], _ rules: WatchRules, _ now: () -> UInt64, _ again: inout [Again]
   ) {
     guard let living = try? TaskScope.livingInEnded() else { return scopes.forEach { $0.1.scope.forget() } }
     let byScope = Dictionary(grouping: living) { $0.scope }
     for (expectation, scope) in scopes {
       let rows =
-        (byScope[scope.scope.number] ?? []).isEmpty ? [] : self.rows(byScope[scope.scope.number] ?? [], scope, rules)
+        (byScope[scope.scope.number] ?? []).isEmpty
+        ? [] : self.rows(byScope[scope.scope.number] ?? [], scope, rules, expectation.isToBeTold, now)
+      let now = now()
       if rows.isEmpty {
         if let told = expectation.told { withdraw(expectation, told, now, rules) }
         scope.scope.forget()
@@ -228,8 +247,10 @@ struct Examiner {
     }
   }
 
-  private func rows(
-    _ living: [TaskScope.Object], _ scope: WatchedScope, _ rules: WatchRules
+  /// Who holds them is looked for where they are to be told.
+  private mutating func rows(
+    _ living: [TaskScope.Object], _ scope: WatchedScope, _ rules: WatchRules, _ isToBeTold: Bool,
+    _ now: () -> UInt64
   ) -> [Allocations.ScopeSurvivors.Row] {
     guard let (names, chosen) = try? TaskScope.types(scope.types) else { return [] }
     var rows: [Allocations.ScopeSurvivors.Row] = []
@@ -238,10 +259,12 @@ struct Examiner {
       guard !rules.patterns.contains(where: { Glob.matches($0.pattern, name) }), let first = objects.first else {
         continue
       }
+      let held = isToBeTold ? looks.look(at: first.inverted, rules, now) : HeldBy()
       rows.append(
         Allocations.ScopeSurvivors.Row(
           type: name, count: objects.count, bytes: objects.reduce(0) { $0 + $1.bytes },
-          example: Allocations.Serial(rawValue: first.serial), allocatedBy: Door.stack(first.stack)))
+          example: Allocations.Serial(rawValue: first.serial), allocatedBy: Door.stack(first.stack), path: held.path,
+          reach: held.reach, unknownHolder: held.note))
     }
     return rows.sorted { ($1.count, $0.type) < ($0.count, $1.type) }
   }
@@ -314,7 +337,5 @@ extension Door {
       return head.serial == 0 || head.strong < 0 ? nil : Int(head.strong)
     }
   }
-
-  static func holdingPath(of address: UInt64) -> [String] { [] }
 }
 #endif

@@ -25,11 +25,14 @@ struct Expectation {
   /// After so long a suspect is looked at once more: a thread may be about to let it go.
   var grace: UInt64 { max(10_000_000, min(within / 2, 500_000_000)) }
   var deadline: UInt64 { since &+ within }
+  /// Looked at once more already, and not told yet.
+  var isToBeTold: Bool { told == nil && looks > 0 }
 }
 
 struct WatchedObject {
   weak var object: AnyObject?
   var address: UInt { ~place }
+  var inverted: UInt64 { UInt64(place) }
   /// As in ``Child``.
   private let place: UInt
   var ticks: UInt64
@@ -56,7 +59,14 @@ struct WatchedScope {
 
 /// By the time at which each is looked at next.
 struct WatchList {
-  private var places: [Expectation?] = []
+  /// In memory of its own: an optional that has become nil keeps the words that it had, and one of them may look like a reference to
+  /// whoever lies there now.
+  private final class Place {
+    let expectation: Expectation
+    init(_ expectation: Expectation) { self.expectation = expectation }
+  }
+
+  private var places: [Place?] = []
   private var free: [Int] = []
   private var heap: [(time: UInt64, place: Int)] = []
   /// With so many the dead ones are taken out before their time.
@@ -70,10 +80,10 @@ struct WatchList {
     let place: Int
     if let last = free.popLast() {
       place = last
-      places[place] = expectation
+      places[place] = Place(expectation)
     } else {
       place = places.count
-      places.append(expectation)
+      places.append(Place(expectation))
     }
     heap.append((time, place))
     var at = heap.count - 1
@@ -87,7 +97,7 @@ struct WatchList {
   mutating func takeDue(_ now: UInt64) -> [Expectation] {
     var due: [Expectation] = []
     while let first = heap.first, first.time <= now {
-      if let expectation = places[first.place] { due.append(expectation) }
+      if let place = places[first.place] { due.append(place.expectation) }
       places[first.place] = nil
       free.append(first.place)
       removeFirst()
@@ -97,7 +107,7 @@ struct WatchList {
 
   /// Everything, with its times; the list is empty then.
   mutating func takeAll() -> [(time: UInt64, expectation: Expectation)] {
-    let all = heap.compactMap { entry in places[entry.place].map { (time: entry.time, expectation: $0) } }
+    let all = heap.compactMap { entry in places[entry.place].map { (time: entry.time, expectation: $0.expectation) } }
     places = []
     free = []
     heap = []

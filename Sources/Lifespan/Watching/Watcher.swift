@@ -5,7 +5,7 @@ internal import CLinkedDoor
 enum Watcher {
   // All below the lock (lifespan_watch_lock). Nothing that the program wrote runs below it.
   nonisolated(unsafe) private static var list = WatchList()
-  nonisolated(unsafe) private static var fields = FieldTable()
+  nonisolated(unsafe) private static var classes = ClassTable()
   nonisolated(unsafe) private static var rules = WatchRules()
   nonisolated(unsafe) private static var sleepsUntil: UInt64 = 0
   // Of the watching thread alone.
@@ -25,7 +25,7 @@ enum Watcher {
   static func expect(_ object: AnyObject, _ within: UInt64, _ reason: String) {
     guard lifespan_watch_possible() else { return }
     let type: any AnyObject.Type = Swift.type(of: object)
-    let children = ChildSearch(of: object) { knownFields($0) }.children
+    let children = ChildSearch(of: object) { known($0) }.children
     let watched = WatchedObject(
       object: object, address: UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()),
       ticks: lifespan_watch_ticks(), isWeak: true, type: type, reason: reason, children: children)
@@ -46,10 +46,10 @@ enum Watcher {
     }
   }
 
-  private static func knownFields(_ type: any AnyObject.Type) -> [StrongField] {
-    if let known = locked({ fields.known(type) }) { return known }
-    let found = StrongFields.of(type)
-    locked { fields.learn(type, found) }
+  private static func known(_ type: any AnyObject.Type) -> WatchedClass {
+    if let known = locked({ classes.known(type) }) { return known }
+    let found = WatchedClass(type)
+    locked { classes.learn(type, found) }
     return found
   }
 
@@ -82,7 +82,8 @@ enum Watcher {
     lifespan_watch_unlock()
     // From here on objects of the program may end, and its handler runs.
     var again = all.filter { Examiner.isPending($0.expectation) }
-    again += examiner.examine(&due, current, now: lifespan_watch_now_ns)
+    let suspects = examiner.examine(&due, current, now: lifespan_watch_now_ns, &again)
+    examiner.tell(suspects, current, now: lifespan_watch_now_ns, &again)
     examiner.look(at: budgets, current)
     due.removeAll()
     locked {
@@ -102,10 +103,14 @@ struct WatchRules {
   var handler = Allocations.FindingHandler.log
   var types: [ObjectIdentifier: String] = [:]
   var patterns: [(pattern: String, reason: String)] = []
+  /// By the address, inverted.
   var objects: [UInt: ExpectedToLive] = [:]
   var budgets: [Budget] = []
   var suppressed: [String: Int] = [:]
   var nextBudgetLook: UInt64?
+  /// Whether who holds a survivor is looked for; nil: where no thread need be interrupted for it, and in tests.
+  var looksForHolders: Bool?
+  var isTest = false
 
   struct ExpectedToLive {
     weak var object: AnyObject?
@@ -121,7 +126,7 @@ struct WatchRules {
 
   /// Why an object may live; nil: it may not.
   func reasonToLive(_ address: UInt, _ type: any AnyObject.Type, _ object: AnyObject?) -> String? {
-    if let expected = objects[address], object == nil || expected.object === object { return expected.reason }
+    if let expected = objects[~address], object == nil || expected.object === object { return expected.reason }
     var above: AnyClass? = type
     while let one = above {
       if let reason = types[ObjectIdentifier(one)] { return reason }

@@ -131,7 +131,7 @@ private func holders(_ object: AnyObject, _ what: String) -> Allocations.HolderR
 }
 
 /// A stripped program's variables have no names.
-private let isStripped = getenv("LINKED_STRIPPED") != nil
+let isStripped = getenv("LINKED_STRIPPED") != nil
 private let variables = ["heldGlobal", "keeper", "list", "table"]
 
 private func check(_ object: AnyObject, _ root: String, _ way: [String], _ what: String) {
@@ -281,6 +281,7 @@ func checkHeap() {
   checkLeaks()
   checkHolders()
   checkLost()
+  checkSurvivors()
   checkBusy()
   if !byCommand { checkRefusals() }
   finish()

@@ -32,6 +32,7 @@ func callEverything() async -> Int {
   Allocations.expectedToLive(object, reason: "a test")
   Allocations.expectedToLive(matching: "*.Watched", reason: "a test")
   Allocations.handleFindings(.log)
+  Allocations.handleFindings(.log, lookingForHolders: true)
   Allocations.maxLiveCount(of: Watched.self, 1_000)
   Allocations.maxLiveCount(of: .module("unrecorded").except("*Cache", reason: "a cache"), 1_000)
   Allocations.expectRelease(of: object, within: .seconds(3_600), reason: "a test")
