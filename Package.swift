@@ -27,6 +27,10 @@ let inTests: [Target] = [
 
 // The command and all tests are Linux's; elsewhere only the library compiles, and says at run time that it can't record.
 #if os(Linux)
+let viewer = [
+  "page.html", "page.css", "format.js", "dom.js", "data.js", "table.js", "chart.js", "stacks.js", "timeline.js",
+  "statistics.js", "main.js",
+]
 let afterTheFact: [Target] = [
   .systemLibrary(name: "CZstd"),
   .systemLibrary(name: "CElf"),
@@ -46,7 +50,9 @@ let afterTheFact: [Target] = [
       "LifespanReport",
       "LifespanSymbols", "LifespanTrace",
     ],
-    path: "Tools/lifespan"),
+    path: "Tools/lifespan",
+    // The page's program and style, compiled into the command: it is one file wherever it lies.
+    resources: viewer.map { .embedInCode("Viewer/\($0)") }),
 ]
 let tests: [Target] = [
   // Fake mappings: what a recorder would write, by hand.

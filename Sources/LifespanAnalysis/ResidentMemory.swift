@@ -67,7 +67,7 @@ public struct ResidentMemory: Sendable, Codable, Equatable {
 
   /// Nil where the trace has no samples.
   public init?(_ trace: Trace) {
-    let samples = trace.samples.map { Sample($0, trace.header) }
+    let samples = Self.samples(trace)
     guard let first = samples.first, let last = samples.last else { return nil }
     count = samples.count
     self.first = first
@@ -79,6 +79,9 @@ public struct ResidentMemory: Sendable, Codable, Equatable {
     base = samples.first { $0.time.rawValue >= warm } ?? first
     verdict = isWholeHeap ? Self.verdict(base, last) : nil
   }
+
+  /// All samples of a trace, in order.
+  static func samples(_ trace: Trace) -> [Sample] { trace.samples.map { Sample($0, trace.header) } }
 
   private static func verdict(_ base: Sample, _ last: Sample) -> Verdict? {
     guard let heap = last.heap, let free = last.heldFree, free >= least else { return nil }
@@ -94,4 +97,7 @@ public struct ResidentMemory: Sendable, Codable, Equatable {
 extension Analysis {
   /// Resident memory against what lives, as sampled; nil where nothing was.
   public var residentMemory: ResidentMemory? { ResidentMemory(trace) }
+
+  /// Every sample of resident memory; empty where nothing was sampled.
+  public var residentSamples: [ResidentMemory.Sample] { ResidentMemory.samples(trace) }
 }

@@ -6,7 +6,8 @@ enum CommandTable {
     RecordCommand.spec, ListCommand.spec, SwitchCommand.start, SwitchCommand.stop, MarkCommand.spec,
     StatsCommand.spec, GenerationsCommand.spec, GrowthCommand.spec, DiffCommand.spec, CompareCommand.spec,
     ObjectsCommand.spec, HistoryCommand.spec, TreeCommand.spec, LeaksCommand.spec, HoldersCommand.spec,
-    ThreadsCommand.spec, ExplainCommand.spec, ExportCommand.spec, DoctorCommand.spec, DumpCommand.spec,
+    ThreadsCommand.spec, ExplainCommand.spec, ReportCommand.spec, ExportCommand.spec, DoctorCommand.spec,
+    DumpCommand.spec,
   ]
 
   static func command(named name: String) throws -> CommandSpec {

@@ -70,7 +70,7 @@ public struct ThreadsReport {
   }
 
   /// What the times in the rows are not.
-  private var remarks: [String] {
+  var remarks: [String] {
     var lines: [String] = []
     if list.rows.contains(where: { !$0.isOriginKnown && $0.thread != .main }) {
       lines.append(
