@@ -29,7 +29,7 @@ let inTests: [Target] = [
 #if os(Linux)
 let viewer = [
   "page.html", "page.css", "format.js", "dom.js", "data.js", "table.js", "chart.js", "stacks.js", "timeline.js",
-  "statistics.js", "main.js",
+  "statistics.js", "generations.js", "flame.js", "objects.js", "threads.js", "memory.js", "heap.js", "main.js",
 ]
 let afterTheFact: [Target] = [
   .systemLibrary(name: "CZstd"),

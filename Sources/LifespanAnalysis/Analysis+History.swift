@@ -146,16 +146,9 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
   private let wanted: Set<UInt64>
   private let order: [UInt64]
   private let tracker: ObjectTracker
-  private let references: ReferenceRecording
+  private let maker: HistoryEventMaker
   private var gone: [UInt64: ObjectTracker.Life] = [:]
-  private var events: [History.Event] = []
-  /// The strong count by what was recorded so far; nil where events are missing.
-  private var count: Int?
-  /// Where the last release before the deinit stands.
-  private var lastRelease: Int?
-  private var countsReferences = true
-  // Of the object's events, also those before the window.
-  private var number = 0
+  private var events = HistoryEvents()
   private var isBornLater = false
 
   init(_ serials: [SerialNumber], _ window: Window, _ analysis: Analysis) {
@@ -164,7 +157,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     order = serials.map(\.rawValue)
     wanted = Set(order)
     tracker = ObjectTracker(analysis)
-    references = ReferenceRecording(analysis.trace)
+    maker = HistoryEventMaker(analysis)
     super.init(tracker.columns.union(.amounts))
   }
 
@@ -183,82 +176,9 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
       } else if let life = tracker.take(batch, index) {
         gone[serial] = life
       }
-      guard serial == main, let event = event(batch, index) else { continue }
-      number += 1
-      if window.shows(batch, index) { append(event) }
+      guard serial == main, let event = events.next(batch, index, maker) else { continue }
+      if window.shows(batch, index) { events.append(event) }
     }
-  }
-
-  private func event(_ batch: EventBatch, _ index: Int) -> History.Event? {
-    let kinds: [EventKind: History.Kind] = [
-      .birth: .birth, .death: .death, .deinitEnded: .deinitEnded, .free: .free, .plainFree: .plainFree,
-      .retain: .retain, .release: .release, .deinitBegins: .deinitBegins, .moved: .moved, .endNotSeen: .endNotSeen,
-      .misuse: .misuse,
-    ]
-    guard let kind = kinds[batch.kind(index)] else { return nil }
-    let amount = batch.amounts[index]
-    let isCount = kind == .retain || kind == .release
-    var change = 0
-    var size: ByteCount?
-    if kind == .birth {
-      let site = analysis.trace.sites[Int(batch.sites[index])]
-      let row = analysis.catalog.rows[analysis.catalog.rowOfSite[Int(batch.sites[index])]]
-      countsReferences = row.kind.hasReferenceCount
-      change = countsReferences ? 1 : 0
-      count = references.holdsAll(row) ? 0 : nil
-      size = site.size
-    }
-    if isCount { change = kind == .retain ? Int(amount.amount) : -Int(amount.amount) }
-    if kind == .moved { size = analysis.trace.sites[Int(batch.sites[index])].size }
-    count = count.map { $0 + change }
-    return History.Event(
-      number: number + 1, kind: kind, flavour: isCount ? HistoryCollector.flavour(amount.flavour & 0x7f) : nil,
-      misuse: kind == .misuse ? HistoryCollector.misuse(amount.flavour) : nil,
-      left: kind == .misuse && amount.flavour == 4 ? amount.countBefore.map { Int($0) } : nil,
-      isInDeinit: isCount && amount.flavour & 0x80 != 0,
-      change: change, countAfter: countAfter(kind, amount, change),
-      time: analysis.trace.header.time(Ticks(batch.times[index])), thread: ThreadID(batch.threads[index]),
-      task: batch.tasks[index] == 0 ? nil : TaskID(batch.tasks[index]), stack: StackID(batch.stacks[index]),
-      address: kind == .birth || kind == .moved ? HistoryCollector.address(batch.addresses[index]) : nil, size: size)
-  }
-
-  private func countAfter(_ kind: History.Kind, _ amount: EventAmount, _ change: Int) -> Int? {
-    switch kind {
-    case .birth: countsReferences ? 1 : nil
-    // By what was recorded: of two threads' events at once each saw the count as if the other had not been.
-    case .retain, .release: count ?? amount.countBefore.map { max(0, Int($0) + change) }
-    case .deinitBegins, .deinitEnded, .death: countsReferences ? 0 : nil
-    default: nil
-    }
-  }
-
-  /// A deinit begins with the last release that did not come out of it.
-  private func append(_ event: History.Event) {
-    if event.kind == .release, !event.isInDeinit { lastRelease = events.count }
-    let ends = event.kind == .death || event.kind == .deinitEnded
-    if ends, let last = lastRelease, !events.contains(where: { $0.kind == .deinitBegins }) {
-      var begins = events[last]
-      begins.kind = .deinitBegins
-      begins.flavour = nil
-      begins.change = 0
-      begins.countAfter = 0
-      events.insert(begins, at: last + 1)
-    }
-    events.append(event)
-  }
-
-  private static func misuse(_ number: UInt8) -> History.Misuse {
-    let misuses: [UInt8: History.Misuse] = [
-      1: .retained, 2: .released, 3: .unownedRead, 4: .escaped, 5: .releasedBelowZero,
-    ]
-    return misuses[number] ?? .other
-  }
-
-  private static func address(_ address: UInt64) -> ObjectAddress? { address == 0 ? nil : ObjectAddress(address) }
-
-  private static func flavour(_ number: UInt8) -> History.Flavour {
-    let flavours: [History.Flavour] = [.strong, .weakLoad, .unownedLoad, .tryRetain, .devirtualised]
-    return Int(number) < flavours.count ? flavours[Int(number)] : .other
   }
 
   override func answer(_ information: TraceInformation) -> HistoryQuestion.Answer? {
@@ -268,7 +188,7 @@ private final class HistoryCollector: Collector<HistoryQuestion.Answer> {
     guard let last = order.last, let object = records.last, object.serial.rawValue == last else {
       return HistoryQuestion.Answer(history: nil, births: information.birthsRecorded, isBornLater: isBornLater)
     }
-    let history = History(object: object, events: events, others: Array(records.dropLast()))
+    let history = History(object: object, events: events.list, others: Array(records.dropLast()))
     return HistoryQuestion.Answer(history: history, births: information.birthsRecorded)
   }
 }

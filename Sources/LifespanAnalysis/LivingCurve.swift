@@ -25,6 +25,13 @@ public struct LivingCurve: Sendable, Codable, Equatable {
     public var most: Level
     /// What lived at its end.
     public var last: Level
+
+    /// Memberwise.
+    public init(time: TraceTime, most: Level, last: Level) {
+      self.time = time
+      self.most = most
+      self.last = last
+    }
   }
 
   /// How long a step is, in nanoseconds.
@@ -37,4 +44,12 @@ public struct LivingCurve: Sendable, Codable, Equatable {
   public var peakTime: TraceTime
   /// What lived at the end: what `stats` calls persistent.
   public var end: Level { steps.last?.last ?? Level() }
+
+  /// Memberwise.
+  public init(width: Int64, steps: [Step], peak: Level, peakTime: TraceTime) {
+    self.width = width
+    self.steps = steps
+    self.peak = peak
+    self.peakTime = peakTime
+  }
 }

@@ -155,7 +155,8 @@ class Browser:
 
     def frame(self):
         """What was asked for has been drawn."""
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+        # A change of size is seen in the first, drawn in the second.
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
 
     def key(self, name, text="", shift=False):
         """Presses a key."""

@@ -1,108 +1,9 @@
-"""The page of `lifespan report` in a real browser: every view shows the figures of the other reports, and can be used without a pointer.
+"""The page of `lifespan report` in a real browser: every view shows the figures of the other reports."""
 
-Pictures of the views go to the folder that LIFESPAN_PICTURES names, where it is set.
-"""
+import os
 
-import json, os
-
-import chromium
-from harness import Skip, behaviour, expect
-
-PICTURES = os.environ.get("LIFESPAN_PICTURES")
-
-
-class Page:
-    """A page in a browser. What a test says of it is what a reader sees."""
-
-    def __init__(self, bench, recording, *words):
-        if not chromium.command():
-            raise Skip("no chromium (Tools/setup --tests installs it)")
-        self.bench, self.recording, self.path = bench, recording, bench.path("page.html")
-        bench.command("report", recording.trace, "-o", self.path, *words)
-        self.browser = chromium.Browser(bench.folder)
-
-    def __enter__(self):
-        self.browser.__enter__()
-        return self
-
-    def __exit__(self, *error):
-        self.browser.__exit__(*error)
-
-    def open(self, view, width=1280, height=800):
-        self.browser.size(width, height)
-        seconds = self.browser.open(self.path, fragment="#" + view)
-        self.root = f"#view-{view}"
-        expect(self.shown(self.root), f"{view} is not shown")
-        return seconds
-
-    def shown(self, selector):
-        return self.browser.run(f"Boolean(document.querySelector({json.dumps(selector)})?.checkVisibility())")
-
-    def texts(self, selector):
-        """The text of every such element of the view, as it is shown."""
-        found = f"document.querySelectorAll({json.dumps(self.root + ' ' + selector)})"
-        return self.browser.run(f"[...{found}].filter(e => e.checkVisibility()).map(e => e.textContent)")
-
-    def text(self, selector):
-        return " ".join(self.texts(selector))
-
-    def rows(self):
-        """The cells of the rows of the view's table that are there, in order."""
-        return self.browser.run(
-            f"[...document.querySelectorAll({json.dumps(self.root + ' .table .row')})].map(r => [...r.children].map(c => c.textContent))")
-
-    def click(self, selector, number=0):
-        self.browser.click(self.root + " " + selector, number)
-
-    def row(self, name):
-        """Clicks on the row that has this name."""
-        rows = self.rows()
-        found = [at for at, cells in enumerate(rows) if name in cells]
-        expect(found, f"no row {name!r} in {rows[:5]}")
-        self.click(".table .row", found[0])
-
-    def choose(self, title):
-        """One of a row of choices."""
-        expect(title in self.texts(".segments span"), f"no choice {title}")
-        self.click(".segments label", self.texts(".segments span").index(title))
-
-    def search(self, text):
-        self.browser.run(f"(() => {{ const e = document.querySelector({json.dumps(self.root + ' .search')}); e.focus(); e.select(); }})()")
-        if text:
-            self.browser.type(text)
-        else:
-            self.browser.key("Backspace")
-
-    def picture(self, name):
-        if PICTURES:
-            os.makedirs(PICTURES, exist_ok=True)
-            self.browser.picture(os.path.join(PICTURES, name + ".png"))
-
-    def is_clean(self):
-        """It asked nobody for anything, and the browser had nothing to complain of."""
-        others = [url for url in self.browser.requests if url.split("#")[0] != "file://" + self.path]
-        expect(not others, f"the page asks for {others}")
-        expect(not self.browser.complaints, f"the browser complains: {self.browser.complaints}")
-
-
-def recorded(bench, *words, options=("--leaks",)):
-    recording = bench.same([bench.program("page.swift"), *words], options).is_complete()
-    bench.needs_recorder()
-    return recording
-
-
-def count(value):
-    return f"{value:,}"
-
-
-def size(value):
-    """As Units.bytes writes it."""
-    if value < 10_000:
-        return f"{value:,} B"
-    for place, unit in enumerate(("KiB", "MiB", "GiB", "TiB"), 1):
-        hundredths = (value * 100 + 1024**place // 2) // 1024**place
-        if hundredths < 102_400 or unit == "TiB":
-            return f"{hundredths // 100:,}.{hundredths % 100:02} {unit}"
+from harness import PROGRAMS, behaviour, expect
+from pages import Page, count, recorded, size
 
 
 def cells(row):
@@ -129,8 +30,7 @@ def statistics(bench):
         numbers = [int(row[3].replace(",", "")) for row in page.rows()]
         expect(numbers == sorted(numbers, reverse=True), f"not sorted by total: {numbers[:8]}")
         page.click(".head button", 3)
-        expect([int(row[3].replace(",", "")) for row in page.rows()] == numbers[::-1] or sorted(numbers) ==
-               [int(row[3].replace(",", "")) for row in page.rows()], "not sorted the other way round")
+        expect([int(row[3].replace(",", "")) for row in page.rows()] == sorted(numbers), "not sorted the other way round")
         page.click(".head button", 5)
         names = [row[5] for row in page.rows()]
         expect(names == sorted(names), f"not sorted by name: {names[:5]}")
@@ -139,9 +39,10 @@ def statistics(bench):
         expect([row[5] for row in page.rows()] == ["Program.Session"], f"search: {page.rows()}")
         expect(page.text(".state").startswith("1 of "), page.text(".state"))
         page.row("Program.Session")
-        made = sum(int(one.split(" ×")[0].replace(",", "")) for one in page.texts(".details .amount"))
-        expect("open(_:)" in page.text(".details summary") and made == 210, f"{made} objects: {page.text('.details')}")
-        expect("page.swift:28" in page.text(".details .frames"), page.text(".details .frames"))
+        expect("open(_:)" in page.text(".details summary") and made(page) == 210, f"{made(page)} objects: {page.text('.details')}")
+        with open(os.path.join(PROGRAMS, "page.swift")) as file:
+            line = next(at for at, one in enumerate(file, 1) if "Session()) }" in one)
+        expect(f"page.swift:{line}" in page.text(".details .frames"), page.text(".details .frames"))
         page.picture("statistics")
         page.search("")
         expect(len(page.rows()) == len(names), "the search does not end")
@@ -173,3 +74,180 @@ def timeline(bench):
         expect(page.texts(".readout")[0] != words, "the arrow key moves nothing")
         page.picture("timeline")
         page.is_clean()
+
+
+def made(page):
+    """How many objects the list of stacks beside a table tells of."""
+    return sum(int(one.split(" ×")[0].replace(",", "")) for one in page.texts(".details .amount"))
+
+
+@behaviour("the page's generations are those of generations, down to a generation's types and the stacks of one")
+def generations(bench):
+    recording = recorded(bench)
+    document = recording.ask("generations", "--lifespan", "all")
+    with Page(bench, recording) as page:
+        page.open("generations")
+        every = document["generations"] + [document["open"]]
+        rows = page.rows()
+        expect(len(rows) == len(every), f"{len(rows)} generations, not {len(every)}")
+        for row, one in zip(rows, every):
+            want = [size(one["growth_bytes"]), count(one["persistent_count"]), count(one["transient_count"]), size(one["transient_bytes"])]
+            expect(row[1:5] == want, f"{row}, not {want}")
+        # Down to the types of the third, and to the stacks of one of them.
+        page.choose("All")
+        page.click(".table .row", 2)
+        types = {row[4]: row for row in page.rows()[len(every):]}
+        for one in every[2]["rows"]:
+            want = [count(one["persistent_count"]), size(one["persistent_bytes"]), count(one["transient_count"]), one["kind"], one["type"]]
+            expect(types[one["type"]] == want, f"{types[one['type']]}, not {want}")
+        expect(len(types) == len(every[2]["rows"]), f"{sorted(types)}")
+        page.row("Program.Request")
+        expect(made(page) == 100, page.text(".details"))
+        page.choose("Living")
+        expect("Program.Request" not in [row[4] for row in page.rows()[len(every):]], "destroyed ones among the living")
+        page.row("Program.Session")
+        expect(made(page) == 50, page.text(".details"))
+        page.picture("generations")
+        page.is_clean()
+
+
+def boxes(page):
+    """The boxes of the flame graph by their labels: function → (value, share, left, width)."""
+    return page.browser.run(
+        "[...document.querySelectorAll('.flame [role=treeitem]')].map(e => [e.getAttribute('aria-label'), e.offsetTop, "
+        "parseFloat(e.style.left), parseFloat(e.style.width), e.className])")
+
+
+@behaviour("the page's flame graph holds what the call tree holds, zooms, searches, turns round, and is walked with keys")
+def flame(bench):
+    recording = recorded(bench)
+    with Page(bench, recording) as page:
+        page.open("flame")
+
+        def outermost():
+            found = boxes(page)
+            return [one for one in found if one[1] == min(box[1] for box in found if box[1] > 0)]
+
+        def holds(title, words):
+            tree = recording.ask("tree", *words)
+            whole = size(tree["total"]["bytes"])
+            root = page.browser.run("document.querySelector('.flame .root').getAttribute('aria-label')")
+            expect(f": {whole}, 100.0 %" in root, f"{title}: {root}, the tree has {whole}")
+            want = {(node["function"], size(node["bytes"])) for node in tree["tree"] if node["bytes"] * 1000 > tree["total"]["bytes"]}
+            # Each says: function [module]: bytes, share.
+            labels = [label.rsplit(": ", 1) for label, *_ in outermost()]
+            got = {(name.rsplit(" [", 1)[0], words.rsplit(", ", 1)[0]) for name, words in labels}
+            expect(want <= got, f"{title}: {want - got} is not in the graph: {sorted(got)[:4]}")
+
+        holds("living", ["--lifespan", "living"])
+        page.choose("All")
+        holds("all", ["--lifespan", "all"])
+        page.choose("Inverted")
+        holds("inverted", ["--lifespan", "all", "--invert"])
+        page.choose("Top-down")
+        page.picture("flame")
+        # A generation alone.
+        pick = "(() => { const s = document.querySelector('#view-flame select'); s.value = '%d'; s.dispatchEvent(new Event('change')); })()"
+        one = recording.ask("generations", "--lifespan", "all")["generations"][1]
+        page.browser.run(pick % 1)
+        root = page.browser.run("document.querySelector('.flame .root').getAttribute('aria-label')")
+        whole = size(one["growth_bytes"] + one["transient_bytes"])
+        expect(f"{one['name']}: {whole}," in root, f"{root}, not {whole} in {one['name']}")
+        page.browser.run(pick % -1)
+        # Zoomed in, a function is as wide as everything; what called it stays above.
+        number = next(at for at, one in enumerate(boxes(page)) if one[0].startswith("serve(_:)"))
+        before = boxes(page)[number]
+        expect(before[3] < 100, f"{before[0]} fills the graph already")
+        page.click(".flame [role=treeitem]", number)
+        after = next(one for one in boxes(page) if one[0].startswith("serve(_:)"))
+        expect(after[3] == 100, f"zoomed in it is {after[3]} % wide")
+        expect(any("above" in one[4] for one in boxes(page)), "the way back is gone")
+        page.browser.key("Escape")
+        expect(not any("above" in one[4] for one in boxes(page)), "Escape does not zoom out")
+        # With keys alone: down to the only child, and in.
+        page.browser.key("ArrowDown")
+        label = page.browser.run("document.activeElement.getAttribute('aria-label')")
+        expect(label in [one[0] for one in outermost()], f"the arrow leads to {label}")
+        page.browser.key("ArrowDown")
+        page.browser.key("Enter")
+        expect(any("above" in one[4] for one in boxes(page)), "Enter does not zoom in")
+        page.click(".plain")
+        # What is searched for is told with its share.
+        page.search("serve")
+        found = [one for one in boxes(page) if "found" in one[4]]
+        expect(found and all("serve" in one[0] for one in found), f"found: {[one[0] for one in found]}")
+        expect("found " in page.text(".flame-place"), page.text(".flame-place"))
+        page.is_clean()
+
+
+@behaviour("the page's single objects are those of objects, with the history of each, and those that are not there are counted")
+def objects(bench):
+    recording = bench.same([bench.program("page.swift")], ["--events", "refcounts"]).is_complete()
+    bench.needs_recorder()
+    with Page(bench, recording) as page:
+        page.open("objects")
+        page.search("program.shared")
+        want = recording.ask("objects", "--type", "Program.Shared")["objects"]
+        rows = [row for row in page.rows() if row[6] == "Program.Shared"]
+        expect([row[0] for row in rows] == [f"@{one['serial']}" for one in want], f"{rows[:2]}, not {want[:2]}")
+        expect([row[1] for row in rows] == [size(one["size"]) for one in want], f"sizes: {rows[:2]}")
+        page.row(f"@{want[0]['serial']}")
+        history = recording.ask("history", f"@{want[0]['serial']}")["history"]
+        expect(len(history) > 2, f"only {len(history)} events in history")
+        words = page.texts(".history summary strong")
+        expect(len(words) == len(history), f"{words}, history has {[one['event'] for one in history]}")
+        for shown, one in zip(page.texts(".history summary"), history):
+            expect(shown.startswith(one["event"].split("_")[0]) and f"thread {one['thread']}" in shown, f"{shown}, not {one['event']}")
+            after = one["count_after"]
+            expect(after is None or shown.endswith(f"count {after}") or one["event"] == "birth", f"{shown}, count {after}")
+        page.picture("objects")
+        page.choose("Destroyed")
+        page.search("program.request")
+        expect(len(page.rows()) > 0 and all(row[3] != "–" for row in page.rows()), f"{page.rows()[:2]}")
+        all_of_them = recording.ask("objects", "--lifespan", "all")
+        living = recording.stats()["totals"]["all"]["persistent_count"]
+        expect("Here: all " in page.text(".sums") and len(all_of_them["objects"]) >= living, page.text(".sums"))
+        page.is_clean()
+    with Page(bench, recording, "--objects", "30") as page:
+        page.open("objects")
+        expect("of each type the newest" in page.text(".sums") and "the first ones" in page.text(".sums"), page.text(".sums"))
+        shown = int(page.text(".state").split()[0])
+        expect(0 < shown <= 30, f"{shown} objects")
+
+
+@behaviour("the page's threads, memory, leaks and holders are those of the other reports, and a recording without a picture has no such view")
+def others(bench):
+    recording = recorded(bench)
+    with Page(bench, recording) as page:
+        page.open("threads")
+        want = recording.ask("threads")["threads"]
+        rows = page.rows()
+        expect([row[0] for row in rows] == [str(one["thread"]) for one in want], f"{rows}")
+        expect([row[2] for row in rows] == [one["state"] for one in want], f"{rows}")
+        expect(rows[-1][1] == "<b>bold</b>", f"the thread's name is {rows[-1][1]!r}")
+        page.click(".table .row", len(rows) - 1)
+        expect("Made by thread 1" in page.text(".details"), page.text(".details"))
+        page.open("memory")
+        last = recording.stats()["resident"]["last"]
+        expect(size(last["resident_bytes"]) in page.text(".figure dd") and size(last["living_bytes"]) in page.text(".figure dd"), page.text(".figure"))
+        page.open("heap")
+        leaks = [one for one in recording.ask("leaks")["leaks"] if one["head"] and not one["toolchain"]]
+        expect(page.text(".leaked").startswith(f"{sum(one['instances'] for one in leaks)} leak"), page.text(".leaked"))
+        page.click(".stacks summary", 0)
+        for words in (leaks[0]["fingerprint"], "Program.Lost.other", "lose()"):
+            expect(words in page.text("details"), f"{words!r} is not in {page.text('details')[:400]}")
+        holders = recording.ask("holders", "Program.Session")
+        page.browser.run("document.querySelectorAll('#view-heap details').forEach(e => { e.open = true; })")
+        page.browser.frame()
+        expect(f"{count(holders['count'])} × Program.Session" in page.text("summary"), page.text("summary"))
+        expect("sessions" in page.text(".path"), page.text(".path"))
+        page.picture("heap")
+        page.is_clean()
+    plain = recorded(bench, options=())
+    with Page(bench, plain) as page:
+        page.open("timeline")
+        tabs = page.browser.run("[...document.querySelectorAll('[role=tab]')].map(e => e.textContent)")
+        expect("Leaks & holders" not in tabs and "Threads" in tabs, f"{tabs}")
+        page.browser.run("location.hash = '#heap'")
+        page.browser.frame()
+        expect(page.shown("#view-timeline"), "a view that is not there is shown")

@@ -14,6 +14,15 @@ final class Request {
   deinit { Request.tally.gone(born) }
 }
 
+/// Held in several places.
+final class Shared {}
+nonisolated(unsafe) var places: [Shared?] = []
+
+@inline(never) func share() {
+  places = Array(repeating: Shared(), count: 3)
+  places[1] = nil
+}
+
 /// Two that hold each other and are held by nobody.
 final class Lost {
   var other: Lost?
@@ -22,6 +31,7 @@ final class Lost {
 final class `</script><img src=x onerror=document.title='taken'>` {}
 
 nonisolated(unsafe) var sessions: [Session] = []
+nonisolated(unsafe) var newest: Request?
 nonisolated(unsafe) var harmful: [AnyObject] = []
 
 @inline(never) func open(_ count: Int) {
@@ -29,7 +39,9 @@ nonisolated(unsafe) var harmful: [AnyObject] = []
 }
 
 @inline(never) func serve(_ count: Int) {
-  for _ in 0..<count { withExtendedLifetime(Request()) {} }
+  // Each replaces the one before: an object that nobody can see is none of the heap's.
+  for _ in 0..<count { newest = Request() }
+  newest = nil
 }
 
 @inline(never) func lose() {
@@ -54,6 +66,7 @@ enum Program {
       mark(round == 2 ? "round 2 \u{202e}\u{2028}\"'&amp;" : "round \(round)")
     }
     name()
+    share()
     var thread = pthread_t()
     pthread_create(
       &thread, nil,

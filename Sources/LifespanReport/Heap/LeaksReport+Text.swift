@@ -65,7 +65,7 @@ extension LeaksReport {
     return lines + StackText.lines(group.stack, names, style: style)
   }
 
-  private func title(_ group: LeakGroup) -> String {
+  func title(_ group: LeakGroup) -> String {
     let name = name(group)
     switch group.kind {
     case .cycle:

@@ -1,6 +1,7 @@
 // The report of `lifespan report`: one HTML file with everything in it. Takes the answers of other reports' questions; its
 // sections stand beside it, the viewer is the command's.
 import LifespanAnalysis
+import LifespanHeap
 import LifespanTrace
 
 /// A page, ready to be written.
@@ -21,12 +22,22 @@ public struct PageReport {
     public var samples: [ResidentMemory.Sample]
     /// What is to be said of them.
     public var resident: ResidentMemory?
+    /// Single objects; nil: none were asked for.
+    public var objects: PageObjects?
+    /// The newest picture of the heap; nil where the trace has none.
+    public var heap: Heap?
+    /// Who holds the types that live in it.
+    public var holders: [PageHolders]
 
     /// Memberwise.
     public init(
       statistics: Statistics, generations: Generations, sites: GenerationSites, curve: LivingCurve,
-      threads: ThreadList, samples: [ResidentMemory.Sample] = [], resident: ResidentMemory? = nil
+      threads: ThreadList, samples: [ResidentMemory.Sample] = [], resident: ResidentMemory? = nil,
+      objects: PageObjects? = nil, heap: Heap? = nil, holders: [PageHolders] = []
     ) {
+      self.objects = objects
+      self.heap = heap
+      self.holders = holders
       self.statistics = statistics
       self.generations = generations
       self.sites = sites
@@ -65,6 +76,8 @@ public struct PageReport {
       writeGenerations(to: &page, tables)
       writeThreads(to: &page, tables)
       writeSamples(to: &page)
+      writeObjects(to: &page, tables)
+      writeHeap(to: &page, tables)
       tables.write(to: &page)
       // What could not be named is known when everything has been.
       page.strings("symbol_notes", names.notes.map(\.printable))

@@ -10,7 +10,9 @@ enum PageCode {
   private static let scripts = [
     PackageResources.format_js, PackageResources.dom_js, PackageResources.data_js, PackageResources.table_js,
     PackageResources.chart_js, PackageResources.stacks_js, PackageResources.timeline_js,
-    PackageResources.statistics_js, PackageResources.main_js,
+    PackageResources.statistics_js, PackageResources.generations_js, PackageResources.flame_js,
+    PackageResources.objects_js, PackageResources.threads_js, PackageResources.memory_js, PackageResources.heap_js,
+    PackageResources.main_js,
   ]
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

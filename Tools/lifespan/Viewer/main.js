@@ -3,7 +3,14 @@
 const views = [
   ['timeline', 'Timeline', timelineView],
   ['statistics', 'Statistics', statisticsView],
+  ['generations', 'Generations', generationsView],
+  ['flame', 'Flame graph', flameView],
+  ['objects', 'Objects', objectsView],
+  ['threads', 'Threads', threadsView],
+  ['memory', 'Memory', memoryView],
 ];
+// A recording without a picture of the heap has nothing to say of it.
+if (data.heap) views.push(['heap', 'Leaks & holders', heapView]);
 
 function themeButton() {
   const dark = matchMedia('(prefers-color-scheme: dark)');

@@ -7,7 +7,7 @@ function frameList(stack) {
     make('span', { class: 'place' }, frames.place(frame), frames.isInlined(frame) ? ' (inlined)' : ''), ' ',
     make('span', { class: 'module' }, `[${frames.module(frame)}]`))));
   const ending = endingOf(stack);
-  if (ending) list.append(make('li', { class: 'ending' }, `not whole: ${ending}`));
+  if (ending) list.append(make('li', { class: 'ending' }, data.stacks.leaf[stack] < 0 ? ending : `not whole: ${ending}`));
   return list;
 }
 
