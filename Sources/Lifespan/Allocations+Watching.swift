@@ -4,7 +4,7 @@ internal import CLinkedDoor
 
 extension Allocations {
   /// Says that an object is expected to be released. Where it lives when the time is over, that is told: by a line on stderr, or as
-  /// ``handleFindings(_:)`` says.
+  /// ``handleFindings(_:lookingForHolders:)`` says.
   ///
   /// ```swift
   /// Allocations.expectRelease(of: session, within: .seconds(2), reason: "logged out")
@@ -91,7 +91,7 @@ extension Allocations {
   /// Runs a body; what is born in it, and in tasks that it makes, is expected to be released after it.
   ///
   /// ```swift
-  /// Allocations.withScope("GET /x", of: .module("MyApp"), expectReleasedWithin: .seconds(2)) { try respond(to: request) }
+  /// try Allocations.withScope("GET /x", of: .module("MyApp"), expectReleasedWithin: .seconds(2)) { try respond(to: request) }
   /// ```
   ///
   /// Told as ``ScopeSurvivors``, at the time that is given after the body's end or a little later. What other threads without a task
@@ -114,7 +114,7 @@ extension Allocations {
     return try body()
   }
 
-  /// Runs an asynchronous body, as ``withScope(_:of:expectReleasedWithin:_:)-(_,_,_,()->Value)`` does a synchronous one, on the caller's actor.
+  /// Runs an asynchronous body as the other form does a synchronous one, on the caller's actor.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func withScope<Value, Failure: Error>(
     _ name: String, of types: Types, expectReleasedWithin within: Duration,

@@ -74,11 +74,8 @@ public func expectReleased<Object: AnyObject, Failure: Error>(
 /// try await expectNoGrowth(of: .module("MyApp"), warmUp: 2, iterations: 5) { try await roundTrip() }
 /// ```
 ///
-/// What is left by some iterations only (a buffer that doubles), or replaces what was there (a cache that is full), does not grow.
-///
-/// - Parameters:
-///   - warmUp: iterations that are not looked at: what is made once is made there.
-///   - iterations: that are. All of them must leave something.
+/// What is left by some iterations only (a buffer that doubles), or replaces what was there (a cache that is full), does not grow. The
+/// first `warmUp` iterations are not looked at: what is made once is made there. All of the `iterations` after them must leave something.
 @_disfavoredOverload
 public func expectNoGrowth<Failure: Error>(
   of types: Allocations.Types, warmUp: Int = 2, iterations: Int = 5, isolation: isolated (any Actor)? = #isolation,

@@ -116,14 +116,19 @@ XCTEST = {
 LOOSE = ("fromADetachedTask", "fromAQueue")  # Swift Testing knows no test there: the run fails, and names the place
 
 
-def suite(bench, *words, **environment):
-    """Builds, once in a run of the behaviours; runs the suite."""
+def build():
+    """Once in a run of the behaviours."""
     with LOCK:
         if not BUILT:
             BUILT.append(True)
             done = subprocess.run(["swift", "build", "--build-tests", "--package-path", PACKAGE, "--scratch-path", SCRATCH],
                                   capture_output=True, text=True)
             expect(done.returncode == 0, f"does not build: {[x for x in done.stdout.splitlines() if 'error' in x][:3]}")
+
+
+def suite(bench, *words, **environment):
+    """Runs the suite."""
+    build()
     settings = {**os.environ, "LIFESPAN_TRACES": bench.path("traces"), "LIFESPAN_CLI": bench.lifespan or "", **environment}
     command = ["swift", "test", "--skip-build", "--package-path", PACKAGE, "--scratch-path", SCRATCH, *words]
     done = subprocess.run(command, capture_output=True, text=True, env=settings)
@@ -247,3 +252,18 @@ def below_record(bench):
     result = bench.run([*record, *tests, program])
     reason = "nothing is asserted, as reference counts are not recorded: record with --events refcounts."
     expect([name for name, text in failures(result.out + result.err).items() if reason in text] == ["testRetains"], f"{result.out[-300:]!r}")
+
+
+@behaviour("the examples of the documentation compile and run, as they are printed there")
+def examples(bench):
+    checked = subprocess.run([os.path.join(ROOT, "Tools", "snippets"), "--check"], capture_output=True, text=True)
+    expect(checked.returncode == 0, checked.stderr)
+    build()
+    for name in ("snippets", "test-snippets"):
+        program = os.path.join(SCRATCH, "debug", name)
+        count = int(bench.run([program]).out)
+        expect(count > 5, f"{count} examples of {name}")
+        for number in range(count):
+            result = bench.run([program, str(number)])
+            said = (result.out + result.err).splitlines()[:3]
+            expect(result.status == 0 and "expected" not in result.err, f"{name} {number}: exit {result.status}: {said}")

@@ -1,0 +1,1 @@
+../snippets/main.swift
