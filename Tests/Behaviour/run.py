@@ -4,7 +4,8 @@
   Tests/Behaviour/run.py [--lifespan .build/release/lifespan] [--recorder COMMAND] [--modules NAME,…] [--only TEXT] [-j N] [--keep]
   Tests/Behaviour/run.py --plain      without a recorder: checks the programs themselves
 
-One line for each behaviour; the last line is "N passed, N failed[, N skipped]". Called by Tools/test.
+One line for each behaviour; the last line is "N passed, N failed[, N unsteady][, N skipped]". With --again what fails is run once more,
+alone, after all others: what passes then is unsteady, and said with its first reason, but does not fail the run. Called by Tools/test.
 """
 
 import argparse, concurrent.futures, importlib, os, shutil, signal, subprocess, sys, tempfile, time, traceback
@@ -70,6 +71,7 @@ def main():
     parser.add_argument("--modules", default="", help="behaviours of these files alone, by their names")
     parser.add_argument("--only", default="", help="behaviours whose sentence contains this")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 2, help="at once (default: one a core)")
+    parser.add_argument("--again", action="store_true", help="run what fails once more, alone")
     parser.add_argument("--keep", action="store_true", help="keep the folder and print its name")
     options = parser.parse_args()
     options.lifespan = None if options.plain else os.path.abspath(options.lifespan)
@@ -83,24 +85,37 @@ def main():
     if options.recorder:
         options.lifespan = two_in_one(tmp, options.lifespan, os.path.abspath(options.recorder))
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
+    failed, unsteady = [], []
     try:
         programs = harness.Programs(os.path.join(tmp, "p"))
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
 
             def timed(n, s, f):
                 start = time.monotonic()
-                return s, *attempt(n, s, f, options, tmp, programs), time.monotonic() - start
+                return (n, s, f), *attempt(n, s, f, options, tmp, programs), time.monotonic() - start
 
             for task in concurrent.futures.as_completed([pool.submit(timed, *one) for one in chosen]):
-                sentence, word, reason, seconds = task.result()
+                one, word, reason, seconds = task.result()
                 counts[word] += 1
-                print(f"{word:4} {sentence} ({seconds:.1f} s)" + (f"\n     {reason}" if reason else ""), flush=True)
+                if word == "FAIL":
+                    failed.append(one)
+                print(f"{word:4} {one[1]} ({seconds:.1f} s)" + (f"\n     {reason}" if reason else ""), flush=True)
+        for one in failed if options.again else []:
+            word, reason = attempt(*one, options, tmp, programs)
+            if word == "ok":
+                counts["FAIL"] -= 1
+                counts["ok"] += 1
+                unsteady.append(one)
+                print(f"UNSTEADY {one[1]}\n     passes alone, failed above", flush=True)
+            else:
+                print(f"FAIL {one[1]}, once more\n     {reason}", flush=True)
     finally:
         if options.keep:
             print(f"kept in {tmp}")
         else:
             shutil.rmtree(tmp, ignore_errors=True)
-    print(f"{counts['ok']} passed, {counts['FAIL']} failed" + (f", {counts['skip']} skipped" if counts["skip"] else ""))
+    rest = [(len(unsteady), "unsteady"), (counts["skip"], "skipped")]
+    print(f"{counts['ok']} passed, {counts['FAIL']} failed" + "".join(f", {n} {word}" for n, word in rest if n))
     return 1 if counts["FAIL"] else 0
 
 
