@@ -1,8 +1,10 @@
 """The page of `lifespan report` in a real browser: every view shows the figures of the other reports."""
 
-import os
+import json, os
 
 from harness import PROGRAMS, behaviour, expect
+from recording import Recording
+from session import Session
 from pages import Page, count, recorded, size
 
 
@@ -62,6 +64,8 @@ def timeline(bench):
             expect(figures[title] == f"{size(want)}{count(objects)} objects", f"{title}: {figures[title]}, {total}")
         marks = [one["name"] for one in recording.ask("generations")["generations"]]
         titles = page.browser.run("[...document.querySelector('.chart').querySelectorAll('line.mark title')].map(e => e.textContent)")
+        # Marks that lie on one pixel share a line.
+        titles = [one for title in titles for one in title.split("\n")]
         expect(len(titles) == len(marks), f"{len(titles)} marks, not {len(marks)}")
         for title, name in zip(titles, marks):
             expect(title.startswith(name.split("\u202e")[0]), f"mark {title!r}, not {name!r}")
@@ -251,3 +255,40 @@ def others(bench):
         page.browser.run("location.hash = '#heap'")
         page.browser.frame()
         expect(page.shown("#view-timeline"), "a view that is not there is shown")
+
+
+@behaviour("the page of a recording that runs, was cut, or lost what died says so before its first figure, as stats does")
+def labelled(bench):
+    bench.recorder_only()
+    churn, trace = bench.program("churn.swift"), bench.path("full.lifespan")
+    with Session(bench, [bench.lifespan, "record", "-o", bench.path("runs.lifespan"), "--", churn, "100", "100", "wait"]) as session:
+        session.until("^round 0$")
+        pid = json.loads(bench.command("list", "--json").out)["recordings"][0]["pid"]
+        with Page(bench, Recording(bench, str(pid), None, [])) as page:
+            page.open("timeline")
+            head = page.browser.run("document.getElementById('head').textContent")
+            expect("as of " in head and "the recording runs" in head, head)
+            page.is_clean()
+        session.send("\n" * 10)
+        expect("TRUTH" in session.finish().out, "the program did not come to its end")
+    # More than the limit holds.
+    done = bench.run([bench.lifespan, "record", "--max-size", "1M", "-o", trace, "--", churn, "8000", "500"])
+    expect(done.status == 0, done.err)
+    whole = recorded(bench)
+    with open(whole.trace, "rb") as file:
+        data = file.read()
+    cut = bench.path("cut.lifespan")
+    with open(cut, "wb") as file:
+        file.write(data[:len(data) * 2 // 3])
+    for path in (trace, cut):
+        recording = Recording(bench, path, None, [])
+        document = recording.ask("stats")
+        expect(document["notes"], f"{path}: nothing is missing")
+        with Page(bench, recording) as page:
+            page.open("timeline")
+            notes = page.browser.run("[...document.querySelectorAll('.notes li')].map(e => e.textContent)")
+            expect(notes[:len(document["notes"])] == document["notes"], f"{notes}, not {document['notes']}")
+            total = document["totals"]["all"]
+            expect(f"{size(total['persistent_bytes'])}{count(total['persistent_count'])} object" in page.text(".figure dd"), page.text(".figure dd"))
+            page.picture(os.path.basename(path))
+            page.is_clean()

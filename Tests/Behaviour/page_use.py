@@ -69,6 +69,9 @@ def accessible(bench):
                 page.open(view, width=width)
                 wide = page.browser.run("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
                 expect(wide <= width, f"{view}: {wide} wide on {width}")
+                cut = page.browser.run("[...document.querySelectorAll('.table, .details')].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)"
+                                       ".map(e => e.getAttribute('aria-label'))")
+                expect(not cut, f"{view}, {width}: wider than their place: {cut}")
                 low = page.browser.run(CONTRAST)
                 expect(not low, f"{view}, {scheme}: hard to read: {low[:3]}")
                 page.picture(f"{view}-{scheme}-{width}")
@@ -104,7 +107,7 @@ CONTRAST = """
 def large(bench):
     recording = recorded(bench, "2", "1000", "100000", options=())
     with Page(bench, recording) as page:
-        seconds = page.open("objects")
+        page.open("objects")
         rows = int(page.text(".state").split()[0].replace(",", ""))
         expect(rows == 100_000, f"{rows} objects, not as many as a page holds")
         expect("100,000 of 10" in page.text(".sums"), page.text(".sums"))
@@ -114,8 +117,10 @@ def large(bench):
         page.browser.key("End")
         last = page.browser.run("document.querySelector('#view-objects .row.active').getAttribute('aria-rowindex')")
         expect(last == "100001", f"the last row is {last}")
-        sorting = page.browser.run("(() => { const t = performance.now(); document.querySelectorAll('#view-objects .head button')[1].click();"
-                                   " return performance.now() - t; })()")
-        # A machine may be busy: ten times what it takes where nothing else runs.
-        expect(seconds < 20 and sorting < 10_000, f"opens in {seconds:.1f} s, sorts in {sorting:.0f} ms")
+        page.click(".head button", 1)
+        sizes = [row[1] for row in page.rows()]
+        expect(sizes and page.rows()[0][1] == max(sizes, key=lambda one: (one.endswith("MiB"), one.endswith("KiB"), float(one.split()[0].replace(",", "")))),
+               f"not sorted by size: {sizes[:5]}")
+        page.search("program.session")
+        expect(0 < int(page.text(".state").split()[0].replace(",", "")) < rows, page.text(".state"))
         page.is_clean()

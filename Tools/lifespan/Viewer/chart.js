@@ -11,7 +11,7 @@ function axisSteps(most, wanted, isBytes) {
     while (step < rough) step *= 2;
   } else {
     const base = 10 ** Math.floor(Math.log10(rough));
-    step = [1, 2, 5, 10].map((one) => one * base).find((one) => one >= rough);
+    step = Math.max(1, [1, 2, 5, 10].map((one) => one * base).find((one) => one >= rough));
   }
   const steps = [];
   for (let value = 0; value <= most; value += step) steps.push(value);
@@ -70,10 +70,20 @@ function makeChart({ label, height, end, series, format, isBytes, marks, say }) 
   function markParts() {
     const parts = [];
     let free = 0;
+    let drawn = -2;
+    let title = null;
     for (const mark of marks || []) {
       const place = x(mark.time);
+      const words = `${mark.name}, ${seconds(mark.time)}`;
+      // Thousands of marks: those of one pixel share a line.
+      if (place - drawn < 1) {
+        title.textContent += `\n${words}`;
+        continue;
+      }
+      drawn = place;
+      title = draw('title', {}, words);
       const line = draw('line', { class: 'mark', x1: place, x2: place, y1: chartRoom.top - 6, y2: height - chartRoom.bottom });
-      line.append(draw('title', {}, `${mark.name}, ${seconds(mark.time)}`));
+      line.append(title);
       parts.push(line);
       const length = Math.min(22, mark.name.length);
       const name = mark.name.length > 22 ? `${mark.name.slice(0, 21)}…` : mark.name;

@@ -28,11 +28,11 @@ function objectsView() {
   const grid = makeTable({
     label: 'Objects', empty: 'no object passes the filters',
     columns: [
-      { key: 'serial', title: 'Serial', width: '5.4rem', number: true, down: false, value: (row) => table.serial[row], text: (row) => `@${table.serial[row]}` },
-      { key: 'size', title: 'Size', width: '5rem', number: true, value: (row) => table.size[row], text: (row) => bytes(table.size[row]) },
-      time('born_ns', 'Born', '6.2rem'), time('died_ns', 'Died', '6.2rem'),
-      { ...time('age_ns', 'Age', '6.2rem'), down: true },
-      { key: 'generation', title: 'Generation', width: '7rem', name: true, value: (row) => table.generation[row], text: (row) => generations.title(table.generation[row]) },
+      { key: 'serial', title: 'Serial', width: '4.8rem', number: true, down: false, value: (row) => table.serial[row], text: (row) => `@${table.serial[row]}` },
+      { key: 'size', title: 'Size', width: '4.6rem', number: true, value: (row) => table.size[row], text: (row) => bytes(table.size[row]) },
+      time('born_ns', 'Born', '5.6rem'), time('died_ns', 'Died', '5.6rem'),
+      { ...time('age_ns', 'Age', '5.6rem'), down: true },
+      { key: 'generation', title: 'Generation', width: '6rem', name: true, value: (row) => table.generation[row], text: (row) => generations.title(table.generation[row]) },
       { key: 'type', title: 'Type', name: true, value: typeName, text: typeName },
     ],
     onSelect: showObject,
@@ -89,7 +89,8 @@ function objectsView() {
       generations.count > 1 ? picker('Generation', [[-1, 'all'], ...indices(generations.count).map((at) => [at, generations.title(at)])], (value) => { generation = Number(value); update(); }) : null,
       searchField('Search types', (value) => { pattern = value; update(); }), state),
     make('p', { class: 'sums' }, `Here: ${part(shownLiving, table.living_count, 'living', table.newest_of_type == null ? '' : ` (of each type the newest ${count(table.newest_of_type)})`)}, `
-      + `${part(shownDestroyed, table.destroyed_count, 'destroyed', ' (the first ones)')}.`),
+      + `${part(shownDestroyed, table.destroyed_count, 'destroyed', ' (the first ones)')}.`,
+      data.types.heap.includes(0) ? ' Threads, tokens and regions count as objects here.' : ''),
     make('div', { class: 'split' }, grid.element, details));
   update();
   return view;

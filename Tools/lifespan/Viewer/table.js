@@ -14,7 +14,7 @@ function makeTable({ label, columns, sort, empty, onSelect }) {
   let selected = null;
   let waiting = 0;
 
-  const template = columns.map((column) => column.width || 'minmax(10rem, 1fr)').join(' ');
+  const template = columns.map((column) => column.width || 'minmax(5rem, 1fr)').join(' ');
   const heads = columns.map((column) => make('span', { role: 'columnheader', class: column.number ? 'number' : '' },
     make('button', { type: 'button', tabindex: '-1', title: column.hint || `sort by ${column.title}`, onclick: () => sortBy(column.key) }, column.title)));
   const head = make('div', { role: 'row', class: 'head', 'aria-rowindex': '1' }, ...heads);

@@ -11,11 +11,11 @@ function timelineView() {
   return make('div', {},
     make('dl', { class: 'figures' },
       figure('Living', bytes(tally.persistentBytes(total, 0)), things(tally.persistentCount(total, 0), 'object')),
-      figure('Peak', bytes(curve.peak.bytes), `${things(curve.peak.count, 'object')} at ${seconds(curve.peak.time_ns)}`),
+      figure(curve.note ? 'Peak of what was kept' : 'Peak', bytes(curve.peak.bytes), `${things(curve.peak.count, 'object')} at ${seconds(curve.peak.time_ns)}`),
       figure('Destroyed', bytes(tally.transientBytes(total, 0)), things(tally.transientCount(total, 0), 'object')),
       figure('Total', bytes(tally.totalBytes(total, 0)), things(tally.totalCount(total, 0), 'object')),
       figure('Events', count(data.head.events), `${count(data.head.lost)} lost`)),
-    make('p', { class: 'note' }, `Each step is ${moment(curve.width_ns)}: the line is what lived at its end, the shade the most within it.`,
+    make('p', { class: 'note' }, curve.time_ns.length === 0 ? 'Nothing was recorded.' : `Each step is ${moment(curve.width_ns)}: the line is what lived at its end, the shade the most within it.`,
       curve.note ? ` Note: ${curve.note}.` : ''),
     makeChart({
       ...shared, label: 'Living bytes', height: 260, format: bytes, isBytes: true,
