@@ -162,7 +162,7 @@ public func expectRetains<Value, Failure: Error>(
 /// A failure is sure; some leaks may be missed, as of an object of which an address lies in memory that the recorder does not know
 /// (`Allocations.leaks()` says more). Where the heap can't be looked at, the assertion fails with the reason.
 ///
-/// Cost: nothing where no object of the body lives at its end; else all threads of the process stand still while it is copied, up to four
+/// Cost: nothing where no object of the body lives at its end; else all threads of the process stand still while it is copied, up to five
 /// times.
 @_disfavoredOverload
 public func expectNoLeaks<Failure: Error>(

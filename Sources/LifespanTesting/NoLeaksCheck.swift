@@ -12,6 +12,9 @@ struct NoLeaksCheck {
     self.site = site
   }
 
+  /// A dead word of a thread's stack may hold what is lost: it is looked so often again, from other stacks.
+  private static let moreLooks = 3
+
   #if Recording
   /// The body's objects that are lost, and what is said of all leaks.
   private struct Found {
@@ -86,8 +89,11 @@ struct NoLeaksCheck {
     do throws(Unrecorded) {
       var settling = Settling(min(Session.settling, 1))
       var found = try lost(measurement)
-      // A dead word of a stack may have held it: it is looked at once more, from another one.
-      if found == nil, try !living(measurement).isEmpty, await settling.waits(isolation: isolation) {
+      var more = Self.moreLooks
+      while found == nil, more > 0, try !living(measurement).isEmpty {
+        // Once, however long a look takes on a busy machine.
+        guard await settling.waits(isolation: isolation) || more == Self.moreLooks else { break }
+        more -= 1
         found = try lost(measurement)
       }
       if let found { try conclude(measurement, found) }
@@ -110,7 +116,12 @@ struct NoLeaksCheck {
     do throws(Unrecorded) {
       var settling = Settling(min(Session.settling, 1))
       var found = try lost(measurement)
-      if found == nil, try !living(measurement).isEmpty, settling.waits() { found = try lost(measurement) }
+      var more = Self.moreLooks
+      while found == nil, more > 0, try !living(measurement).isEmpty {
+        guard settling.waits() || more == Self.moreLooks else { break }
+        more -= 1
+        found = try lost(measurement)
+      }
       if let found { try conclude(measurement, found) }
     } catch {
       Unrecorded.report(error, title, at: site)

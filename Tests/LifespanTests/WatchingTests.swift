@@ -293,6 +293,27 @@ final class WatchingTests: RecordedTestCase {
     XCTAssertFalse(look())
   }
 
+  final class Pair {
+    let first = Page()
+    let second = Page()
+  }
+
+  func testAnExpectationMakesOneObjectAndOneMoreForChildren() throws {
+    func births(_ make: () -> AnyObject) throws -> Int? {
+      // Lists that grow make one more now and then.
+      try (0..<6).map { _ in
+        let object = made(make)
+        let scope = try TaskScope(tallied: true)
+        defer { scope.forget() }
+        Allocations.expectRelease(of: object, within: .seconds(3_600), reason: "an hour")
+        scope.end()
+        return try withExtendedLifetime(object) { try scope.rows().reduce(0) { $0 + $1.births } }
+      }.min()
+    }
+    XCTAssertEqual(try births { Page() }, 1)
+    XCTAssertEqual(try births { Pair() }, 2)
+  }
+
   private func expect(_ object: AnyObject?, _ reason: String) {
     if let object { Allocations.expectRelease(of: object, within: .milliseconds(5), reason: reason) }
   }
