@@ -56,7 +56,7 @@ extension Allocations {
     let marks = try Door.ask(LIFESPAN_ASK_MARKS)
     return marks.withBytes { bytes in
       var closed: UInt32?
-      bytes.forEachRow(of: lifespan_mark_row.self, textLength: \.name_length) { row, _ in
+      bytes.forEachRow(of: lifespan_mark_row.self, textLength: { $0.name_length }) { row, _ in
         if row.ticks == ticks { closed = row.generation }
       }
       return closed

@@ -82,7 +82,7 @@ extension Allocations {
 
   /// The type of the object that was asked for. nil: the recorder knows of another one only, which lay there before.
   private static func knownType(_ asked: Asked, _ isa: UInt) throws(NotRecording) -> RecordedType? {
-    let ends = [LIFESPAN_EVENT_DEATH, LIFESPAN_EVENT_FREE, LIFESPAN_EVENT_PLAIN_FREE].map(\.rawValue)
+    let ends = [LIFESPAN_EVENT_DEATH, LIFESPAN_EVENT_FREE, LIFESPAN_EVENT_PLAIN_FREE].map { $0.rawValue }
     guard asked.head.serial != 0, !asked.events.contains(where: { ends.contains($0.kind) }) else { return nil }
     let type = TypeTable(try Door.ask(LIFESPAN_ASK_TYPES)).types[TypeID(rawValue: asked.head.type)]
     return type?.metadata == UInt64(isa) && type?.isWanted == true ? type : nil

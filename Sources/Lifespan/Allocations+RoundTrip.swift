@@ -98,7 +98,7 @@ private struct Round {
   private func rows(
     _ inside: [TaskScope.Object], _ after: [UInt32: Int], _ names: [UInt32: TaskScope.TypeName], _ chosen: Set<UInt32>
   ) -> [Allocations.RoundTrip.Row] {
-    Dictionary(grouping: inside.filter { chosen.contains($0.type) }, by: \.type).map { type, objects in
+    Dictionary(grouping: inside.filter { chosen.contains($0.type) }, by: { $0.type }).map { type, objects in
       Allocations.RoundTrip.Row(
         type: names[type]?.name ?? "unknown", kind: names[type]?.kind, before: before[type] ?? 0, inside: objects.count,
         insideBytes: objects.reduce(0) { $0 + $1.bytes }, after: after[type] ?? 0,

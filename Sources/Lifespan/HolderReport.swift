@@ -97,7 +97,7 @@ extension Allocations {
 
     /// `global MyApp.cache → dictionary of MyApp.Page.value → MyApp.Page`.
     public var description: String {
-      ((root.map { [$0.description] } ?? []) + steps.map(\.description)).joined(separator: " → ")
+      ((root.map { [$0.description] } ?? []) + steps.map { $0.description }).joined(separator: " → ")
     }
   }
 

@@ -11,9 +11,9 @@ extension TypeTable {
     case .classes(let classes):
       ids = classes.reduce(into: []) { $0.formUnion(family(of: UInt64(UInt(bitPattern: metadata(of: $1))))) }
     case .module(let name):
-      ids = Set(types.values.lazy.filter { $0.module == name }.map(\.id))
+      ids = Set(types.values.lazy.filter { $0.module == name }.map { $0.id })
     case .matching(let pattern):
-      ids = Set(types.values.lazy.filter { Glob.matches(pattern, $0.name) }.map(\.id))
+      ids = Set(types.values.lazy.filter { Glob.matches(pattern, $0.name) }.map { $0.id })
     }
     if !choice.left.isEmpty { ids = ids.filter { choice.reasonToLeaveOut(types[$0]?.name ?? "") == nil } }
     return ids

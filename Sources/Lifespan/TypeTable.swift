@@ -40,7 +40,7 @@ struct TypeTable {
   /// From an answer to LIFESPAN_ASK_TYPES; what was asked for before it names none but these.
   init(_ answer: borrowing Door.Answer) {
     answer.withBytes { bytes in
-      bytes.forEachRow(of: lifespan_type_row.self, textLength: \.name_length) { row, text in
+      bytes.forEachRow(of: lifespan_type_row.self, textLength: { $0.name_length }) { row, text in
         let id = TypeID(rawValue: row.type)
         var row = row
         let isWanted = lifespan_linked_wants(&row, text.baseAddress?.assumingMemoryBound(to: CChar.self))
@@ -54,7 +54,7 @@ struct TypeTable {
 
   /// The class itself (two ids where two threads met at its first object) and all classes below it.
   func family(of metadata: UInt64) -> Set<TypeID> {
-    var family = Set(types.values.lazy.filter { $0.kind != .token && $0.metadata == metadata }.map(\.id))
+    var family = Set(types.values.lazy.filter { $0.kind != .token && $0.metadata == metadata }.map { $0.id })
     var grew = !family.isEmpty
     while grew {
       grew = false

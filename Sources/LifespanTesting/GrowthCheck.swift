@@ -26,7 +26,7 @@ struct GrowthCheck {
   private func growing(_ measurement: Measurement, _ rounds: Rounds) throws(Allocations.NotRecording) -> [UInt32: [Int]]
   {
     var result: [UInt32: [Int]] = [:]
-    for (type, objects) in Dictionary(grouping: try measurement.living(), by: \.type) {
+    for (type, objects) in Dictionary(grouping: try measurement.living(), by: { $0.type }) {
       var left = [Int](repeating: 0, count: rounds.ends.count)
       for object in objects { left[rounds.ends.firstIndex { object.ticks <= $0 } ?? left.count - 1] += 1 }
       let gone = max(0, (rounds.before[type] ?? 0) - left[0])

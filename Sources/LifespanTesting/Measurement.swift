@@ -78,13 +78,13 @@ struct Measurement {
     let (names, chosen) = try TaskScope.types(types)
     let known = try chosenAsKnown()
     var result = Survivors()
-    for (type, objects) in Dictionary(grouping: try scope.living(), by: \.type) where chosen.contains(type) {
+    for (type, objects) in Dictionary(grouping: try scope.living(), by: { $0.type }) where chosen.contains(type) {
       let name = names[type]?.name ?? "unknown"
       let inside = objects.filter { $0.place == .inside }.sorted { $0.serial < $1.serial }
       let outside = objects.filter { $0.place == .inNoScope }
       if !outside.isEmpty {
         result.elsewhere.append(
-          Survivors.Elsewhere(type: name, count: outside.count, threads: Set(outside.map(\.thread)).sorted()))
+          Survivors.Elsewhere(type: name, count: outside.count, threads: Set(outside.map { $0.thread }).sorted()))
       }
       guard let first = inside.first else { continue }
       if let reason = known.first(where: { $0.types.contains(type) })?.reason {
@@ -93,7 +93,7 @@ struct Measurement {
       }
       result.groups.append(
         Survivors.Group(
-          type: name, count: inside.count, bytes: inside.reduce(0) { $0 + $1.bytes }, serials: inside.map(\.serial),
+          type: name, count: inside.count, bytes: inside.reduce(0) { $0 + $1.bytes }, serials: inside.map { $0.serial },
           inverted: first.inverted, stack: first.stack))
     }
     result.groups.sort { ($1.count, $0.type) < ($0.count, $1.type) }

@@ -35,7 +35,7 @@ struct NoLeaksCheck {
     do { report = try Allocations.leaks() } catch { throw Unrecorded("\(error)") }
     if let reason = report.withheld { throw Unrecorded(reason) }
     // What a library of the toolchain loses is none of the test's.
-    let toolchains = Set(report.leaks.filter(\.isToolchains).map { $0.serial?.rawValue })
+    let toolchains = Set(report.leaks.filter { $0.isToolchains }.map { $0.serial?.rawValue })
     let own = report.lost.filter { !toolchains.contains($0.leak) }
     let leakOf = Dictionary(own.map { ($0.serial, $0.leak) }) { first, _ in first }
     let objects = try living(measurement).filter { leakOf[$0.serial] != nil }
@@ -45,7 +45,7 @@ struct NoLeaksCheck {
   /// What is lost at two moments: nothing that was only on its way from one place to another.
   private func lost(_ measurement: Measurement) throws(Unrecorded) -> Found? {
     guard let first = try look(measurement), var second = try look(measurement) else { return nil }
-    let both = Set(first.objects.map(\.serial))
+    let both = Set(first.objects.map { $0.serial })
     second.objects.removeAll { !both.contains($0.serial) }
     return second.objects.isEmpty ? nil : second
   }
@@ -148,7 +148,7 @@ struct LeakGroup {
     let type = leak.flatMap { byName[$0.type] == nil ? nil : $0.type } ?? rest.first?.0 ?? "unknown"
     let own = byName[type] ?? []
     head = Survivors.Group(
-      type: type, count: own.count, bytes: own.reduce(0) { $0 + $1.bytes }, serials: own.map(\.serial),
+      type: type, count: own.count, bytes: own.reduce(0) { $0 + $1.bytes }, serials: own.map { $0.serial },
       inverted: own.first?.inverted ?? 0, stack: own.first?.stack ?? 0)
     self.leak = leak
     below = rest.filter { $0.0 != type }.map { (type: $0.0, count: $0.1) }
@@ -174,7 +174,7 @@ extension Message {
   private static func text(of leak: Allocations.LeakReport.Leak?) -> String {
     switch leak?.kind {
     case .cycle:
-      let steps = leak?.cycle.map(\.description) ?? []
+      let steps = leak?.cycle.map { $0.description } ?? []
       let shown = steps.prefix(mostSteps).joined(separator: " → ")
       return "a cycle of \(leak?.cycleLength ?? 0), \(shown)" + (steps.count > mostSteps ? " → …" : "")
     case .suspendedTask: return "by a task that nobody can resume"

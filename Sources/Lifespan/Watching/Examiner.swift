@@ -62,7 +62,7 @@ struct Examiner {
       if lives { again.append(seenAlive(expectation, told, now)) } else { withdraw(expectation, told, now, rules) }
       return
     }
-    let below = watched.children.filter(\.lives)
+    let below = watched.children.filter { $0.lives }
     guard lives || !below.isEmpty else { return }
     if lives, let reason = rules.reasonToLive(watched.address, watched.type, watched.object) {
       suppressed[reason, default: 0] += 1
@@ -127,7 +127,7 @@ struct Examiner {
   }
 
   private mutating func cover(_ children: [Child]) {
-    if covered.count > 1_024 { covered = covered.filter(\.value.lives) }
+    if covered.count > 1_024 { covered = covered.filter { $0.value.lives } }
     for child in children { covered[~child.address] = child }
   }
 
@@ -254,7 +254,7 @@ struct Examiner {
   ) -> [Allocations.ScopeSurvivors.Row] {
     guard let (names, chosen) = try? TaskScope.types(scope.types) else { return [] }
     var rows: [Allocations.ScopeSurvivors.Row] = []
-    for (type, objects) in Dictionary(grouping: living, by: \.type) where chosen.contains(type) {
+    for (type, objects) in Dictionary(grouping: living, by: { $0.type }) where chosen.contains(type) {
       let name = names[type]?.name ?? "unknown"
       guard !rules.patterns.contains(where: { Glob.matches($0.pattern, name) }), let first = objects.first else {
         continue

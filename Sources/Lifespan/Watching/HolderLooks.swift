@@ -40,7 +40,7 @@ struct HolderLooks {
     do {
       let report = try Allocations.holders(atInverted: place)
       let root = report.path?.root.map { [$0.description] } ?? []
-      return HeldBy(path: root + (report.path?.steps.map(\.description) ?? []), reach: report.reach)
+      return HeldBy(path: root + (report.path?.steps.map { $0.description } ?? []), reach: report.reach)
     } catch .unknownObject, .notRecording {
       return HeldBy()
     } catch {

@@ -94,7 +94,7 @@ package struct TaskScope: Sendable {
   ) throws(Allocations.NotRecording) -> (names: [UInt32: TypeName], chosen: Set<UInt32>) {
     let table = TypeTable(try Door.ask(LIFESPAN_ASK_TYPES))
     let names = table.types.map { ($0.key.rawValue, TypeName(name: $0.value.rowName, kind: $0.value.kind)) }
-    return (Dictionary(names) { $1 }, Set(table.chosen(chosen).map(\.rawValue)))
+    return (Dictionary(names) { $1 }, Set(table.chosen(chosen).map { $0.rawValue }))
   }
 }
 
