@@ -30,6 +30,12 @@ public struct CodeImage: Hashable, Sendable {
     self.buildID = buildID
   }
 
+  /// By its build alone, where it has one: paths are long, and every frame of every stack is looked up.
+  public func hash(into hasher: inout Hasher) {
+    guard buildID.bytes.count >= 8 else { return hasher.combine(path) }
+    hasher.combine(buildID.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) })
+  }
+
   /// Last part of the path.
   public var fileName: String {
     path.split(separator: "/").last.map(String.init) ?? path

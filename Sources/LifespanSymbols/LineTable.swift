@@ -12,7 +12,7 @@ final class LineTable {
     let line: Int?
   }
 
-  private static let inlinedMost = 64
+  private static let inlinedMost = 257
   // Its descriptor is read from.
   private let file: ElfFile
   private let handle: OpaquePointer

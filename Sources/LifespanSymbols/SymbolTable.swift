@@ -47,6 +47,23 @@ struct SymbolTable {
     return nil
   }
 
+  /// Every name of every function that holds `address`. For tests: `function(at:)` takes one.
+  func allNames(at address: UInt64) -> Set<String> {
+    var names: Set<String> = []
+    var index = firstIndex(startingAfter: address) - 1
+    while index >= 0, entries[index].reach > address {
+      if entries[index].end > address { names.insert(name(at: entries[index].nameOffset)) }
+      index -= 1
+    }
+    return names
+  }
+
+  /// From the first function to behind the last one; nil of none.
+  var bounds: Range<UInt64>? {
+    guard let first = entries.first, let last = entries.last else { return nil }
+    return first.start..<last.reach
+  }
+
   /// A function that begins exactly at `address`.
   func function(startingAt address: UInt64) -> Match? {
     let index = firstIndex(startingAfter: address) - 1
