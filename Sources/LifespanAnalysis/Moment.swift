@@ -8,6 +8,8 @@ public enum Moment: Sendable, Codable, Hashable {
   case mark(String)
   /// So many nanoseconds after the start.
   case time(TraceTime)
+  /// When most bytes lived, as PeakQuestion found it: exact, by the number of its event.
+  case peak(Peak)
 }
 
 /// The stretch of the recording that a question looks at. Without limits: all of it.
@@ -16,6 +18,11 @@ public struct TimeWindow: Sendable, Codable, Hashable {
   public var from: Moment?
   /// What happens after it is not seen.
   public var to: Moment?
+  /// The high-water mark at which it ends; nil where it ends elsewhere.
+  public var peak: Peak? {
+    if case .peak(let peak)? = to { return peak }
+    return nil
+  }
   /// The whole recording.
   public static let whole = TimeWindow()
 

@@ -68,6 +68,7 @@ public enum QuestionError: Error, Sendable, Hashable, CustomStringConvertible {
     switch moment {
     case .mark(let name): "mark '\(name)'"
     case .time(let time): "\(time) ns"
+    case .peak(let peak): "the peak at \(peak.time) ns"
     }
   }
 }

@@ -30,6 +30,9 @@ public struct Tally: Sendable, Codable, Hashable {
   /// Strong references to the objects that live at the end of the time looked at: a birth brings the first. Nil as
   /// `retains`, and where not every event of them is in the recording.
   public var references: Int?
+  /// How long the destroyed ones lived, where their ends were seen; nil where the question did not ask for it, or not every
+  /// event of them is in the recording.
+  public var lifetimes: Lifetimes?
 
   /// `retains` less `releases`.
   public var net: Int? {
@@ -45,7 +48,7 @@ public struct Tally: Sendable, Codable, Hashable {
   public init(
     persistentCount: Int = 0, persistentBytes: ByteCount = .zero, transientCount: Int = 0,
     transientBytes: ByteCount = .zero, keptCount: Int = 0, keptBytes: ByteCount = .zero, temporaryCount: Int? = nil,
-    retains: Int? = nil, releases: Int? = nil, references: Int? = nil
+    retains: Int? = nil, releases: Int? = nil, references: Int? = nil, lifetimes: Lifetimes? = nil
   ) {
     self.persistentCount = persistentCount
     self.persistentBytes = persistentBytes
@@ -57,6 +60,7 @@ public struct Tally: Sendable, Codable, Hashable {
     self.retains = retains
     self.releases = releases
     self.references = references
+    self.lifetimes = lifetimes
   }
 
   /// Adds another row's counts.
@@ -71,6 +75,9 @@ public struct Tally: Sendable, Codable, Hashable {
     left.retains = sum(left.retains, right.retains)
     left.releases = sum(left.releases, right.releases)
     left.references = sum(left.references, right.references)
+    if let more = right.lifetimes {
+      if left.lifetimes == nil { left.lifetimes = more } else { left.lifetimes? += more }
+    }
   }
 
   private static func sum(_ left: Int?, _ right: Int?) -> Int? {

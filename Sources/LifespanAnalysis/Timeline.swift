@@ -83,6 +83,8 @@ public struct Timeline: Sendable {
     var firstEvent: UInt64?
     var time: Int64
     var ticksPerUnit: Int64
+    /// Exactly before this event, whatever its stamp and those around it.
+    var exactly: UInt64?
 
     /// Whether a birth lies before the moment.
     @inline(__always)
@@ -95,6 +97,7 @@ public struct Timeline: Sendable {
     /// file holds the unit that it lies in.
     @inline(__always)
     func isAfter(event: UInt64, time: Int64) -> Bool {
+      if let exactly { return event < exactly }
       if let firstEvent { return event < firstEvent || time &+ ticksPerUnit <= self.time }
       return time < self.time
     }
@@ -112,6 +115,8 @@ public struct Timeline: Sendable {
     switch moment {
     case .time(let time): return Cut(time: header.ticks(time).rawValue, ticksPerUnit: ticksPerUnit)
     case .mark(let name): return cut(mark: try index(of: name))
+    case .peak(let peak):
+      return Cut(time: header.ticks(peak.time).rawValue, ticksPerUnit: ticksPerUnit, exactly: peak.events)
     }
   }
 
@@ -126,7 +131,8 @@ public struct Timeline: Sendable {
     {
       from = cut(mark: index)
     }
-    guard isBefore(from, to) else { throw .emptyWindow(first, second) }
+    // A peak was looked for from the first moment on.
+    guard to.exactly != nil || isBefore(from, to) else { throw .emptyWindow(first, second) }
     return (from, to)
   }
 

@@ -58,6 +58,8 @@ extension TraceInformation {
     takeDiscarded(trace)
     olderEventsDropped = info["history.dropped"].flatMap { UInt64($0) } ?? 0
     wasPaused = trace.recording.contains { !$0.goesOn }
+    let perSecond = trace.header.ticksPerSecond
+    timeStep = Int64(clamping: (UInt64(trace.header.ticksPerUnit) &* 1_000_000_000 &+ perSecond &- 1) / perSecond)
     marks = timeline.marks.enumerated().map { index, mark in
       Mark(generation: Generation(UInt32(index)), name: mark.name, time: trace.header.time(mark.time))
     }

@@ -159,6 +159,8 @@ public struct TraceInformation: Sendable, Codable, Equatable {
   public var lost = Lost()
   /// Where they were lost.
   public var gaps: [Gap] = []
+  /// Times are whole numbers of such steps, in nanoseconds, rounded up.
+  public var timeStep: Int64 = 1
   /// The marks, oldest first.
   public var marks: [Mark] = []
   /// Time of the last thing in the recording (its end, where it has one).

@@ -40,8 +40,14 @@ struct Window {
     let time = batch.times[index]
     let generation = timeline.generation(file: batch.generations[index], time: time)
     if let from, from.isAfterBirth(generation: generation, time: time) { return false }
-    if let to, !to.isAfterBirth(generation: generation, time: time) { return false }
+    if let to, !isBorn(batch, index, before: to, generation) { return false }
     return true
+  }
+
+  @inline(__always)
+  private func isBorn(_ batch: EventBatch, _ index: Int, before to: Timeline.Cut, _ generation: UInt32) -> Bool {
+    if let exactly = to.exactly { return batch.firstIndex &+ UInt64(index) < exactly }
+    return to.isAfterBirth(generation: generation, time: batch.times[index])
   }
 
   /// Whether an event lies within it: what a list of events shows. `sees` is wider: what happened before it has been.
@@ -54,8 +60,8 @@ struct Window {
   /// Whether an object is born before its end.
   func isBorn(_ batch: EventBatch, _ index: Int) -> Bool {
     guard let to else { return true }
-    let time = batch.times[index]
-    return to.isAfterBirth(generation: timeline.generation(file: batch.generations[index], time: time), time: time)
+    let generation = timeline.generation(file: batch.generations[index], time: batch.times[index])
+    return isBorn(batch, index, before: to, generation)
   }
 
   /// Whether another event is still seen.

@@ -21,7 +21,8 @@ public struct SymbolNote: Hashable, Sendable {
   /// What keeps its functions from being named.
   public let problem: SymbolProblem
 
-  private static let cure = "put the file that ran back there, or name a folder that holds it with --symbols."
+  private static let cure =
+    "put the file that ran back there, or name a folder that holds it with --symbols."
 
   /// One sentence: which image, why, and what mends it.
   public var text: String {
@@ -40,10 +41,10 @@ public struct SymbolNote: Hashable, Sendable {
     case .stripped(let id):
       let file = id.isEmpty ? "no debug file is linked to it" : "there is no debug file for build-id \(id)"
       return "\(image.fileName) is stripped and \(file), so only its exported functions have names; "
-        + "link it without -s and do not strip it, or install its debug file."
+        + "link it without -s and do not strip it, or install its debug file (--debug-path names its folder)."
     case .noLines:
       return "\(image.fileName) was built without -g, so its frames have no file and line; build it with -g "
-        + "(swiftc -g; swift build does), or install its debug file."
+        + "(swiftc -g; swift build does), or install its debug file (--debug-path names its folder)."
     }
   }
 }
@@ -54,25 +55,19 @@ struct ImageSymbols {
   let lines: LineTable?
   let problem: SymbolProblem?
 
-  /// Where separate debug files lie, as gdb has it.
-  static let debugRoot = "/usr/lib/debug"
-
-  /// `symbols`: a folder that holds the files that ran, by their whole paths or by name; another build there is passed over.
-  init(image: CodeImage, symbols: String? = nil, debugRoot: String = ImageSymbols.debugRoot) {
-    let places = symbols.map { ["\($0)/\(image.path)", "\($0)/\(image.fileName)"] } ?? []
-    let moved = places.first { (try? ElfFile(path: $0))?.buildID() == image.buildID }
-    self.init(
-      image: image, path: moved ?? image.path, debugRoots: (symbols.map { [$0, $0 + debugRoot] } ?? []) + [debugRoot])
+  /// `places`: where it is looked for first; another build there is passed over.
+  init(image: CodeImage, places: SymbolPlaces = SymbolPlaces(), debugRoot: String = SymbolPlaces.systemDebugPath) {
+    let moved = places.places(of: image).first { (try? ElfFile(path: $0))?.buildID() == image.buildID }
+    self.init(image: image, path: moved ?? image.path, debugRoots: places.debugRoots(last: debugRoot))
   }
 
   /// `path`: where its file lies here.
   private init(image: CodeImage, path: String, debugRoots: [String]) {
-    let nothing = SymbolTable(entries: [], names: [], isComplete: false)
     do throws(ElfError) {
       let file = try ElfFile(path: path)
       let found = file.buildID()
       let isSame = found == image.buildID
-      let own = isSame ? file.symbols() : nothing
+      let own = isSame ? file.symbols() : Self.nothing
       let ownLines = isSame ? file.lines() : nil
       // The debug file of the build that ran names its functions even when the program was built anew since.
       let separate =
@@ -88,13 +83,19 @@ struct ImageSymbols {
         problem = lines == nil ? .noLines(found) : nil
       }
     } catch {
-      (table, lines) = (nothing, nil)
+      // Also where the file itself is gone its debug file may be there, which has the whole table.
+      let separate = Self.debugFile(image: image, file: nil, path: path, debugRoots: debugRoots)
+      table = separate?.symbols() ?? Self.nothing
+      lines = separate?.lines()
       switch error {
+      case _ where separate != nil: problem = lines == nil ? .noLines(image.buildID) : nil
       case .cannotOpen(let reason): problem = .missingFile(reason)
       case .notElf: problem = .notElf
       }
     }
   }
+
+  private static let nothing = SymbolTable(entries: [], names: [], isComplete: false)
 
   /// `.build-id/xx/yyy.debug` or the file that the debug link names, where it has all functions; nil when none is of this
   /// build.
@@ -107,7 +108,9 @@ struct ImageSymbols {
     if let link = file?.debugLink() {
       let recorded = String(image.path.dropLast(image.fileName.count))
       let folder = String(path.dropLast(image.fileName.count))
-      candidates += ["\(folder)\(link)", "\(folder).debug/\(link)"] + debugRoots.map { "\($0)\(recorded)\(link)" }
+      candidates +=
+        ["\(folder)\(link)", "\(folder).debug/\(link)"]
+        + debugRoots.flatMap { ["\($0)\(recorded)\(link)", "\($0)/\(link)"] }
     }
     for candidate in candidates where candidate != path {
       guard let debug = try? ElfFile(path: candidate), debug.buildID() == image.buildID else { continue }

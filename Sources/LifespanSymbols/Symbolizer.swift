@@ -33,7 +33,7 @@ extension FrameNamer {
 /// Names code locations. Not for several threads at once. Memory: the symbol tables of the images that were asked for.
 public final class Symbolizer: FrameNamer {
   private let demangler = Demangler()
-  private let symbols: String?
+  private let places: SymbolPlaces
   private let debugRoot: String
   private var images: [CodeImage: ImageSymbols] = [:]
   private var order: [CodeImage] = []
@@ -41,12 +41,13 @@ public final class Symbolizer: FrameNamer {
   private var unnamed: Set<CodeImage> = []
   private let readsLines: Bool
 
-  /// A symbolizer that looks for separate debug files below `debugRoot`, as gdb does, and beside the images. `symbols`: a
-  /// folder that holds the files that ran, by their whole paths (the root of a container's image) or by name. `lines`: also
-  /// files, lines and inlined functions.
-  public init(symbols: String? = nil, debugRoot: String = "/usr/lib/debug", lines: Bool = true) {
+  /// A symbolizer that looks for files where a reader says that they lie, then where they ran; for separate debug files also
+  /// below `debugRoot`, as gdb does, and beside the images. `lines`: also files, lines and inlined functions.
+  public init(
+    places: SymbolPlaces = SymbolPlaces(), debugRoot: String = SymbolPlaces.systemDebugPath, lines: Bool = true
+  ) {
     readsLines = lines
-    self.symbols = symbols
+    self.places = places
     self.debugRoot = debugRoot
   }
 
@@ -78,9 +79,7 @@ public final class Symbolizer: FrameNamer {
     }
     let symbols = symbols(of: image)
     guard let (match, lookup) = match(location.address, in: symbols.table) else {
-      unnamed.insert(image)
-      let function = "\(image.fileName) + 0x\(String(location.address.value, radix: 16))"
-      return [Frame(function: function, module: image.moduleName, origin: .of(image: image, mangled: nil))]
+      return unlisted(location, image, symbols)
     }
     var places = readsLines ? symbols.lines?.places(at: lookup) ?? [] : []
     let own = places.popLast()
@@ -91,6 +90,20 @@ public final class Symbolizer: FrameNamer {
         function: demangler.demangle(match.mangled), offset: location.address.value &- match.start,
         module: image.moduleName, file: own?.file, line: own?.line, origin: origin,
         isAllocator: FrameOrigin.isAllocator(mangled: match.mangled))
+    ]
+  }
+
+  /// Where the table has no function. Some that the compiler merged are in debugging information alone.
+  private func unlisted(_ location: CodeLocation, _ image: CodeImage, _ symbols: ImageSymbols) -> [Frame] {
+    var places = readsLines ? symbols.lines?.places(at: location.address.lookup) ?? [] : []
+    let own = places.popLast()
+    if own?.function == nil { unnamed.insert(image) }
+    let number = "\(image.fileName) + 0x\(String(location.address.value, radix: 16))"
+    return places.map { inlined($0, image) } + [
+      Frame(
+        function: own?.function.map(demangler.demangle) ?? number, module: image.moduleName, file: own?.file,
+        line: own?.line, origin: .of(image: image, mangled: own?.function),
+        isAllocator: own?.function.map(FrameOrigin.isAllocator) ?? false)
     ]
   }
 
@@ -122,7 +135,7 @@ public final class Symbolizer: FrameNamer {
 
   private func symbols(of image: CodeImage) -> ImageSymbols {
     if let known = images[image] { return known }
-    let read = ImageSymbols(image: image, symbols: symbols, debugRoot: debugRoot)
+    let read = ImageSymbols(image: image, places: places, debugRoot: debugRoot)
     images[image] = read
     order.append(image)
     return read

@@ -129,7 +129,7 @@ def refusals(bench):
     recording = bench.same([bench.program("churn.swift", "-g"), "10", "5"]).is_complete()
     bench.needs_recorder()
     for words, said in (
-        ([], "--format pprof|collapsed|speedscope|heaptrack|dot"), (["--format", "pprof"], "-o FILE"),
+        ([], "--format pprof|collapsed|speedscope|heaptrack|json|csv|markdown|dot"), (["--format", "pprof"], "-o FILE"),
         (["--format", "svg", "-o", "x"], "pprof"), (["--format", "heaptrack", "-o", "x", "--from", "1s"], "whole recording"),
         (["--format", "collapsed", "-o", "x", "--weight", "kilos"], "bytes"),
     ):

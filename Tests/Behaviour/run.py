@@ -16,7 +16,7 @@ import harness
 
 MODULES = ("exactness refcounts blocks regions unwinders linking wrappers processes survival lifecycle terminal control refusals toolchain consumer"
            " linked_door testing scripts threads resident holders long_runs containers life_processes life_threads life_signals life_ends"
-           " life_surroundings life_code life_programs heap leaks growth case_studies exports page page_use")
+           " life_surroundings life_code life_programs heap leaks growth case_studies exports figures page page_use")
 for module in MODULES.split():
     importlib.import_module(module)
 

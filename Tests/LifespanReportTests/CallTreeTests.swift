@@ -133,7 +133,7 @@ final class CallTreeTests: XCTestCase {
   func testTypesAreTreesOfTheirOwn() {
     let lines = tree(
       report(least: 0) {
-        $0.separatesByType = true; $0.hidesSystem = true
+        $0.separation = [.type]; $0.hidesSystem = true
       })
     XCTAssertEqual(lines.first, "Swift._ContiguousArrayStorage<App.Node> 12.15 60.1 2")
     XCTAssertTrue(lines.contains("App.Node 8,240 39.8 19"), "\(lines)")

@@ -9,7 +9,8 @@ final class JSONSchemaTests: XCTestCase {
     let page = tests.appendingPathComponent("../../Sources/LifespanReport/LifespanReport.docc/JSON.md")
     let schemas = try JSONSchema.all(inMarkdown: String(contentsOf: page, encoding: .utf8))
     let goldens = [
-      "stats": ["stats", "stats-empty", "stats-incomplete", "stats-resident"],
+      "stats": ["stats", "stats-empty", "stats-incomplete", "stats-resident", "stats-size", "stats-peak"],
+      "export --format json": ["export"],
       "generations": ["generations", "generation-objects"],
       "diff": ["diff"], "objects": ["objects"], "history": ["history", "history-groups", "history-unpaired"],
       "dump": ["dump", "dump-cut"],

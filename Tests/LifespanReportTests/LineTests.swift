@@ -149,7 +149,7 @@ final class LineTests: XCTestCase {
       symbolizer.notes.map(\.text),
       [
         "Server was built without -g, so its frames have no file and line; build it with -g (swiftc -g; swift build "
-          + "does), or install its debug file."
+          + "does), or install its debug file (--debug-path names its folder)."
       ])
   }
 

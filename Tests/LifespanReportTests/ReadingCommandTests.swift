@@ -47,6 +47,39 @@ final class ReadingCommandTests: XCTestCase {
       "stats-references.txt")
   }
 
+  func testStatsByOtherThingsThanTypes() throws {
+    try check(["stats", "--lifespan", "all", "--by", "module"], "stats-module.txt")
+    try check(["stats", "--lifespan", "all", "--by", "size", "--columns", "total_count,group"], "stats-sizes.txt")
+    try check(["stats", "--lifespan", "all", "--by", "thread", "--format", "csv"], "stats-threads.csv")
+    try checkRefused(
+      ["stats", "--by", "colour"],
+      "--by does not take 'colour': expected type, module, package, file, thread, size, caller", status: 64)
+    let run = try CommandRun(["stats", "--by", "module", "--columns", "type"], in: folder())
+    XCTAssertEqual(run.status, 64)
+    XCTAssertTrue(run.stderr.contains("--columns does not take 'type'"), run.stderr)
+  }
+
+  func testLifetimesOfTheDestroyed() throws {
+    try check(
+      ["stats", "--lifespan", "all", "--columns", "lifetime_min,lifetime_median,lifetime_max,type"],
+      "stats-lifetimes.txt")
+  }
+
+  func testThePeakInEveryReportThatHasAnEnd() throws {
+    try check(["stats", "--at-peak", "--lifespan", "all"], "stats-at-peak.txt")
+    try check(["stats", "--at-peak", "--json"], "stats-at-peak.json")
+    try check(["objects", "--at-peak"], "objects-at-peak.txt")
+    try check(["tree", "--at-peak"], "tree-at-peak.txt")
+    try check(["generations", "--at-peak"], "generations-at-peak.txt")
+    try checkRefused(
+      ["stats", "--at-peak", "--to", "9ms"], "--to does not take '9ms': expected nothing, as --at-peak is given",
+      status: 64)
+  }
+
+  func testTreesOfThreads() throws {
+    try check(["tree", "--lifespan", "all", "--separate-by", "thread", "--separate-by", "type"], "tree-threads.txt")
+  }
+
   func testIdleObjectsAreSortedByHowLongNobodyTouchedThem() throws {
     try check(["objects", "story.lifespan", "--idle"], "objects-idle.txt")
     try check(["objects", "--idle", "--lifespan", "all", "--format", "csv"], "objects-idle.csv")
@@ -243,8 +276,8 @@ final class ReadingCommandTests: XCTestCase {
 
   private static let sortMessage =
     "--sort does not take 'size': expected persistent_count, persistent_bytes, transient_count, transient_bytes, "
-    + "temporary_count, kept_count, kept_bytes, total_count, total_bytes, retains, releases, net, references, kind, "
-    + "module, type"
+    + "temporary_count, kept_count, kept_bytes, total_count, total_bytes, lifetime_min_ns, lifetime_median_ns, "
+    + "lifetime_max_ns, retains, releases, net, references, kind, module, type"
 
   func testHelpOfEveryReadingCommandFitsTheLine() throws {
     for command in ["stats", "generations", "diff", "objects", "history", "dump"] {

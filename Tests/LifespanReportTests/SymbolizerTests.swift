@@ -6,7 +6,7 @@ import XCTest
 
 final class SymbolizerTests: XCTestCase {
   /// Where each function of an unstripped program begins, by the table itself.
-  private func start(of name: String, in program: CompiledProgram) throws -> UInt64 {
+  func start(of name: String, in program: CompiledProgram) throws -> UInt64 {
     let table = try ElfFile(path: program.path).symbols()
     for address in UInt64(0x1)..<0x10000 {
       if let match = table.function(startingAt: address), match.mangled == name { return address }
@@ -51,7 +51,7 @@ final class SymbolizerTests: XCTestCase {
       symbolizer.notes.map(\.text),
       [
         "libSample.so is stripped and there is no debug file for build-id abcdef, so only its exported functions have "
-          + "names; link it without -s and do not strip it, or install its debug file."
+          + "names; link it without -s and do not strip it, or install its debug file (--debug-path names its folder)."
       ])
   }
 
@@ -72,9 +72,11 @@ final class SymbolizerTests: XCTestCase {
       let moved = try CompiledProgram.build(in: folder, name: "\(number)/\(place)")
       let hidden = try start(of: "_ZL11private_onei", in: moved)
       let ran = CodeImage(path: "/app/libSample.so", buildID: moved.image.buildID)
-      XCTAssertEqual(name(.instruction(hidden), ran, Symbolizer(symbols: root)), "private_one(int) + 0 [Sample]")
+      XCTAssertEqual(
+        name(.instruction(hidden), ran, Symbolizer(places: SymbolPlaces(folders: [root]))),
+        "private_one(int) + 0 [Sample]")
       let other = CodeImage(path: "/app/libSample.so", buildID: BuildID([0x12, 0x34]))
-      let symbolizer = Symbolizer(symbols: root)
+      let symbolizer = Symbolizer(places: SymbolPlaces(folders: [root]))
       _ = symbolizer.frame(at: CodeLocation(image: other, address: .instruction(hidden)))
       XCTAssertEqual(
         symbolizer.notes.map(\.text),
@@ -91,7 +93,9 @@ final class SymbolizerTests: XCTestCase {
     let stripped = try CompiledProgram.build(in: folder, name: "app/libSample.so", flags: ["-Wl,-s"])
     let hidden = try start(of: "_ZL11private_onei", in: full)
     let ran = CodeImage(path: "/app/libSample.so", buildID: stripped.image.buildID)
-    XCTAssertEqual(name(.instruction(hidden), ran, Symbolizer(symbols: folder.path)), "private_one(int) + 0 [Sample]")
+    XCTAssertEqual(
+      name(.instruction(hidden), ran, Symbolizer(places: SymbolPlaces(folders: [folder.path]))),
+      "private_one(int) + 0 [Sample]")
   }
 
   func testWhatIsNoFileIsNotOpenedForReading() throws {
@@ -153,5 +157,48 @@ extension XCTSkip {
   /// The compiler left the function out: the fixture is wrong, not the code under test.
   fileprivate static func missing(_ name: String) -> any Error {
     CompiledProgram.BuildFailure(text: "no function \(name) in the fixture")
+  }
+}
+
+/// The folders that a reader names: each gives the same, and none of another build.
+extension SymbolizerTests {
+  func testASysrootADebugPathAndAFolderOfSymbolsGiveTheSameNames() throws {
+    let folder = try temporaryFolder(self)
+    let full = try CompiledProgram.build(in: folder, name: "debug/.build-id/ab/cdef.debug")
+    let root = try CompiledProgram.build(in: folder, name: "root/app/libSample.so")
+    let (hidden, inRoot) = try (start(of: "_ZL11private_onei", in: full), start(of: "_ZL11private_onei", in: root))
+    let ran = CodeImage(path: "/app/libSample.so", buildID: full.image.buildID)
+    let rebuilt = CodeImage(path: "/app/libSample.so", buildID: BuildID([0x12, 0x34]))
+    XCTAssertEqual(root.image.buildID, full.image.buildID)
+    let places = [
+      SymbolPlaces(folders: [folder.appendingPathComponent("root").path]),
+      SymbolPlaces(sysroots: [folder.appendingPathComponent("root").path]),
+      // The image itself is gone: its debug file is enough.
+      SymbolPlaces(debugPaths: ["/nonexistent", folder.appendingPathComponent("debug").path]),
+      SymbolPlaces(
+        sysroots: ["/nonexistent"], debugPaths: [folder.path, folder.appendingPathComponent("debug").path]),
+    ]
+    for place in places {
+      let symbolizer = Symbolizer(places: place, debugRoot: "/nonexistent")
+      // The same build-id, but two links.
+      let address = CodeAddress.instruction(place.debugPaths.isEmpty ? inRoot : hidden)
+      let location = CodeLocation(image: ran, address: address)
+      XCTAssertEqual(symbolizer.frame(at: location).description, "private_one(int) + 0 [Sample]", "\(place)")
+      let other = CodeLocation(image: rebuilt, address: .instruction(hidden))
+      XCTAssertTrue(symbolizer.frame(at: other).description.hasPrefix("libSample.so + 0x"), "\(place)")
+      XCTAssertEqual(symbolizer.notes.last?.problem, .missingFile("No such file or directory"), "\(place)")
+    }
+  }
+
+  func testASysrootHoldsDebugFilesAsTheSystemDoes() throws {
+    let folder = try temporaryFolder(self)
+    let full = try CompiledProgram.build(in: folder, name: "root/usr/lib/debug/.build-id/ab/cdef.debug")
+    let stripped = try CompiledProgram.build(in: folder, name: "root/app/libSample.so", flags: ["-Wl,-s"])
+    let hidden = try start(of: "_ZL11private_onei", in: full)
+    let ran = CodeImage(path: "/app/libSample.so", buildID: stripped.image.buildID)
+    let symbolizer = Symbolizer(places: SymbolPlaces(sysroots: [folder.appendingPathComponent("root").path]))
+    XCTAssertEqual(
+      symbolizer.frame(at: CodeLocation(image: ran, address: .instruction(hidden))).description,
+      "private_one(int) + 0 [Sample]")
   }
 }

@@ -15,19 +15,20 @@ _lifespan() {
         case $command in
           leaks) words="table json junit" ;;
           growth) words="table json csv markdown junit" ;;
-          export) words="pprof collapsed speedscope heaptrack dot" ;;
+          export) words="pprof collapsed speedscope heaptrack json csv markdown dot" ;;
           explain | holders | history | tree) words="table json" ;;
           *) words="table json csv markdown" ;;
         esac
         ;;
-      --separate-by) words="type" ;;
-      --by) words="type stack" ;;
+      --separate-by) words="type thread" ;;
+      --by) [ "$command" = stats ] && words="type module package file thread size caller" || words="type stack" ;;
       --weight) words="bytes count" ;;
       --fail-on) [ "$command" != leaks ] || words="leaked abandoned" ;;
       --when-full) words="wait drop" ;;
       --keep) words="all living" ;;
       --events) words="allocations refcounts" ;;
       --color) words="auto always never" ;;
+      --symbols | --sysroot | --debug-path) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
       --) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
     esac
   fi

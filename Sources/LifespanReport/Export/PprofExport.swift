@@ -1,4 +1,4 @@
-// The format of pprof (profile.proto of google/pprof): four numbers a stack, as Go's heap profiles have them, and the type as a label.
+// The format of pprof (profile.proto of google/pprof): four numbers a stack, as Go's heap profiles have them, and type and generation as labels.
 import LifespanAnalysis
 import LifespanSymbols
 import LifespanTrace
@@ -8,10 +8,15 @@ public struct PprofExport {
   private let sites: [NamedSite]
   private let start: Int64
   private let duration: Int64
+  private let information: TraceInformation
 
   /// Those sites, named: of all objects, as the numbers of living ones are among them. `start`: nanoseconds since 1970, 0
-  /// where that is not known.
-  public init(_ sites: AllocationSites, start: Int64, duration: Int64, names: ReportNames) {
+  /// where that is not known. Generations are labels where sites are kept apart by them and there are marks in `information`.
+  public init(
+    _ sites: AllocationSites, start: Int64, duration: Int64, names: ReportNames,
+    information: TraceInformation = TraceInformation()
+  ) {
+    self.information = information
     self.sites = sites.named(names)
     self.start = start
     self.duration = duration
@@ -96,8 +101,7 @@ public struct PprofExport {
   public var bytes: [UInt8] {
     var tables = Tables()
     for (type, unit) in Self.sampleTypes { tables.profile.add(1, Self.valueType(type, unit, &tables)) }
-    let label = tables.string("type")
-    for site in sites { tables.profile.add(2, sample(site, label, &tables)) }
+    for site in sites { tables.profile.add(2, sample(site, &tables)) }
     tables.profile.add(9, start)
     tables.profile.add(10, duration)
     tables.profile.add(11, Self.valueType("space", "bytes", &tables))
@@ -114,20 +118,29 @@ public struct PprofExport {
     return message
   }
 
-  private func sample(_ site: NamedSite, _ label: UInt64, _ tables: inout Tables) -> ProtocolBuffer {
+  private func sample(_ site: NamedSite, _ tables: inout Tables) -> ProtocolBuffer {
     var frames = Array(site.frames.reversed())
     if frames.isEmpty { frames = [Frame(function: "(\(site.ending ?? "no stack was recorded"))", module: "")] }
     let tally = site.tally
     let numbers = [
       Int64(tally.totalCount), tally.totalBytes.rawValue, Int64(tally.persistentCount), tally.persistentBytes.rawValue,
     ]
-    var typeLabel = ProtocolBuffer()
-    typeLabel.add(1, label)
-    typeLabel.add(2, tables.string(site.type))
     var message = ProtocolBuffer()
     message.add(1, ProtocolBuffer.packed(frames.map { tables.location($0) }))
     message.add(2, ProtocolBuffer.packed(numbers.map { UInt64(bitPattern: $0) }))
-    message.add(3, typeLabel)
+    for (key, value) in labels(site) {
+      var label = ProtocolBuffer()
+      label.add(1, tables.string(key))
+      label.add(2, tables.string(value))
+      message.add(3, label)
+    }
     return message
+  }
+
+  private func labels(_ site: NamedSite) -> [(String, String)] {
+    guard let generation = site.generation, !information.marks.isEmpty else { return [("type", site.type)] }
+    return [
+      ("type", site.type), ("generation", GenerationNames.name(of: generation, in: information) ?? "(open)"),
+    ]
   }
 }

@@ -31,6 +31,13 @@ enum TallyJSON {
     if let temporary = tally.temporaryCount {
       members.append(.init(key: "temporary_count", value: .integer(Int64(temporary))))
     }
+    if let lifetimes = tally.lifetimes {
+      members +=
+        JSONValue.pairs([
+          "lifetime_min_ns": .optional(lifetimes.shortest), "lifetime_median_ns": .optional(lifetimes.median),
+          "lifetime_max_ns": .optional(lifetimes.longest),
+        ]).members
+    }
     return members
   }
 }
@@ -56,6 +63,7 @@ enum MomentText {
     switch moment {
     case .mark(let name): return name
     case .time(let time): return Units.seconds(time.rawValue)
+    case .peak(let peak): return Units.moment(peak.time.rawValue)
     }
   }
 }

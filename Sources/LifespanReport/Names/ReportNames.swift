@@ -22,9 +22,9 @@ public final class ReportNames {
     self.symbolizer = symbolizer
   }
 
-  /// Names by the symbols of the files that ran: those in the folder `symbols`, else where they ran.
-  public convenience init(stacks: any StackSource, symbols: String? = nil) {
-    self.init(stacks: stacks, symbolizer: Symbolizer(symbols: symbols))
+  /// Names by the symbols of the files that ran: those in a reader's `places`, else where they ran.
+  public convenience init(stacks: any StackSource, places: SymbolPlaces = SymbolPlaces()) {
+    self.init(stacks: stacks, symbolizer: Symbolizer(places: places))
   }
 
   /// The type as reports print it; closures by the function that makes them, threads by the one that they run.
@@ -106,6 +106,12 @@ public final class ReportNames {
     let frame = symbolizer.responsibleFrame(of: locations)
     allocators[stack] = .some(frame)
     return frame
+  }
+
+  /// The same; `withLines` where its file matters: what keeps that from being known is then said at the end.
+  func responsibleFrame(of stack: StackID, withLines: Bool) -> Frame? {
+    if withLines { framed.formUnion(trace(stack).locations.compactMap(\.image)) }
+    return allocator(of: stack)
   }
 
   /// What kept names from being found in what was shown so far, for the end of a report.

@@ -11,12 +11,16 @@ public struct StatisticsReport {
   /// A filter left only some types: the sums are of these.
   let isFiltered: Bool
   let resident: ResidentMemory?
+  /// The rows, where they are not types.
+  let groups: StatisticsGroups?
 
-  /// A report of an answer; `isFiltered` where it was asked for some types only. `resident`: what was sampled.
+  /// A report of an answer; `isFiltered` where it was asked for some types only. `resident`: what was sampled. `groups`: the
+  /// same objects, summed up otherwise than by type.
   public init(
     _ statistics: Statistics, subject: ReportSubject, names: ReportNames, isFiltered: Bool = false,
-    resident: ResidentMemory? = nil
+    resident: ResidentMemory? = nil, groups: StatisticsGroups? = nil
   ) {
+    self.groups = groups
     self.resident = resident
     self.statistics = statistics
     self.subject = subject
@@ -24,7 +28,7 @@ public struct StatisticsReport {
     self.isFiltered = isFiltered
   }
 
-  static let columns = [
+  private static let countColumns = [
     GridColumn(key: "persistent_count", title: "# Persistent"),
     GridColumn(key: "persistent_bytes", title: "Persistent"),
     GridColumn(key: "transient_count", title: "# Transient"),
@@ -34,6 +38,11 @@ public struct StatisticsReport {
     GridColumn(key: "kept_bytes", title: "Kept"),
     GridColumn(key: "total_count", title: "# Total"),
     GridColumn(key: "total_bytes", title: "Total bytes"),
+    GridColumn(key: "lifetime_min_ns", title: "Min life"),
+    GridColumn(key: "lifetime_median_ns", title: "Median life ±1.6 %"),
+    GridColumn(key: "lifetime_max_ns", title: "Max life"),
+  ]
+  private static let typeColumns = [
     GridColumn(key: "retains", title: "Retains"),
     GridColumn(key: "releases", title: "Releases"),
     GridColumn(key: "net", title: "Net"),
@@ -47,7 +56,13 @@ public struct StatisticsReport {
   public static let referenceKeys = ["retains", "releases", "net", "references"]
 
   /// Keys that `--columns` and `--sort` take.
-  public static let columnKeys = columns.map(\.key)
+  public static let columnKeys = (countColumns + typeColumns).map(\.key)
+
+  /// The same of a report by something else than types.
+  public static let groupColumnKeys = countColumns.map(\.key) + ["group"]
+
+  /// Those of them that need lifetimes.
+  public static let lifetimeKeys = ["lifetime_min_ns", "lifetime_median_ns", "lifetime_max_ns"]
 
   /// The columns that are shown when none are asked for.
   static let usualColumns = [
@@ -58,14 +73,24 @@ public struct StatisticsReport {
   public func render(_ options: ReportOptions) -> String {
     let all = grid()
     let places = options.cut(all.order(by: options.sort))
-    if options.format == .json { return json(places.map { statistics.rows[$0] }) + "\n" }
+    if options.format == .json { return json(places) + "\n" }
     var shown = all
     shown.rows = places.map { all.rows[$0] }
-    // CSV is for programs: it has the module too.
-    let usual = options.format == .csv ? Self.usualColumns.dropLast() + ["kind", "module", "type"] : Self.usualColumns
-    shown = shown.selecting(options.columns ?? usual)
+    shown = shown.selecting(options.columns ?? usual(options.format))
     if let text = options.plainText(shown, subject) { return text }
     return options.style.text(text(shown, of: all.rows.count, options))
+  }
+
+  /// Whether they were asked for.
+  var hasLifetimes: Bool {
+    statistics.total.lifetimes != nil || statistics.rows.contains { $0.tally.lifetimes != nil }
+  }
+
+  private func usual(_ format: ReportFormat) -> [String] {
+    let numbers = Array(Self.usualColumns.dropLast())
+    if groups != nil { return numbers + ["group"] }
+    // CSV is for programs: it has the module too.
+    return format == .csv ? numbers + ["kind", "module", "type"] : Self.usualColumns
   }
 
   private func text(_ shown: Grid, of total: Int, _ options: ReportOptions) -> [String] {
@@ -75,10 +100,15 @@ public struct StatisticsReport {
     lines += Footnotes.empty(
       shown: shown.rows.count, of: total, isFiltered: isFiltered || statistics.window != .whole,
       nothingAtAll: statistics.totalsByKind.isEmpty, lifespan: statistics.lifespan)
-    lines += options.rest(of: total, shown: shown.rows.count, "type")
+    lines += options.rest(of: total, shown: shown.rows.count, groups == nil ? "type" : "row")
     lines += Footnotes.kept(statistics.total.keptCount, statistics.total.keptBytes)
     if (options.columns ?? []).contains(where: Self.referenceKeys.contains) {
       lines += Footnotes.references(of: statistics.rows.map(\.type), information)
+    }
+    if hasLifetimes {
+      lines.append(
+        "lifetimes of the destroyed whose ends were seen, each to \(Units.duration(information.timeStep)), the step of times"
+      )
     }
     // It is said of the process as a whole, at its end.
     if !isFiltered, statistics.window == .whole, let resident {
@@ -96,17 +126,31 @@ public struct StatisticsReport {
     case .all: words.append("all objects created")
     case .destroyed: words.append("created and destroyed")
     }
+    if let groups { words.append("by " + groups.grouping.words) }
     if let from = statistics.window.from { words.append("from \(MomentText.of(from).printable)") }
-    if let to = statistics.window.to { words.append("to \(MomentText.of(to).printable)") }
+    if let to = statistics.window.to, statistics.window.peak == nil {
+      words.append("to \(MomentText.of(to).printable)")
+    }
     return words.isEmpty ? nil : words.joined(separator: ", ")
   }
 
   private func grid() -> Grid {
-    var grid = Grid(columns: Self.columns)
-    grid.summary = summary.map { cells($0.tally, kind: "", module: "", type: $0.word) }
+    if let groups {
+      var grid = Grid(
+        columns: Self.countColumns + [
+          GridColumn(key: "group", title: groups.grouping.title, isNumber: false, canShrink: true)
+        ])
+      grid.summary = summary.map { counts($0.tally) + [.word($0.word)] }
+      grid.rows = groups.rows.map { counts($0.tally) + [.word($0.name)] }
+      return grid
+    }
+    var grid = Grid(columns: Self.countColumns + Self.typeColumns)
+    grid.summary = summary.map { counts($0.tally) + cells($0.tally, kind: "", module: "", type: $0.word) }
     grid.rows = statistics.rows.map { row in
-      cells(
-        row.tally, kind: row.type.kind.description, module: names.module(of: row.type), type: names.name(of: row.type))
+      counts(row.tally)
+        + cells(
+          row.tally, kind: row.type.kind.description, module: names.module(of: row.type), type: names.name(of: row.type)
+        )
     }
     return grid
   }
@@ -131,13 +175,20 @@ public struct StatisticsReport {
     return statistics.totalsByKind.reduce(into: Tally()) { if $1.kind.isSwiftObject { $0 += $1.tally } }
   }
 
-  private func cells(_ tally: Tally, kind: String, module: String, type: String) -> [Cell] {
+  private func counts(_ tally: Tally) -> [Cell] {
     [
       .count(tally.persistentCount), .bytes(tally.persistentBytes.rawValue), .count(tally.transientCount),
       .bytes(tally.transientBytes.rawValue), .known(tally.temporaryCount),
       .count(tally.keptCount), .bytes(tally.keptBytes.rawValue), .count(tally.totalCount),
-      .bytes(tally.totalBytes.rawValue), .known(tally.retains), .known(tally.releases), .known(tally.net),
-      .known(tally.references), .word(kind), .word(module), .word(type),
+      .bytes(tally.totalBytes.rawValue), .duration(tally.lifetimes?.shortest), .duration(tally.lifetimes?.median),
+      .duration(tally.lifetimes?.longest),
+    ]
+  }
+
+  private func cells(_ tally: Tally, kind: String, module: String, type: String) -> [Cell] {
+    [
+      .known(tally.retains), .known(tally.releases), .known(tally.net), .known(tally.references), .word(kind),
+      .word(module), .word(type),
     ]
   }
 }

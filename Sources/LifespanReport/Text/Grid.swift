@@ -12,6 +12,8 @@ enum Cell: Equatable {
   case knownBytes(Int64?)
   /// Seconds with six decimals, from nanoseconds.
   case moment(Int64?)
+  /// A stretch of time in the unit that suits it, from nanoseconds.
+  case duration(Int64?)
   case word(String)
 
   static func count(_ value: Int) -> Cell { .count(Int64(value)) }
@@ -25,6 +27,7 @@ enum Cell: Equatable {
     case .thousandths(let value): return value.map { Units.thousandths($0) } ?? "-"
     case .knownBytes(let value): return value.map { Units.bytes($0) } ?? "-"
     case .moment(let value): return value.map(Units.moment) ?? "-"
+    case .duration(let value): return value.map(Units.duration) ?? "-"
     case .word(let text): return text.printable
     }
   }
@@ -36,7 +39,7 @@ enum Cell: Equatable {
     case .known(let value): return value.map { String($0) } ?? ""
     case .thousandths(let value): return value.map { Units.thousandths($0).filter { $0 != "," } } ?? ""
     case .knownBytes(let value): return value.map { String($0) } ?? ""
-    case .moment(let value): return value.map { String($0) } ?? ""
+    case .moment(let value), .duration(let value): return value.map { String($0) } ?? ""
     case .word(let text): return text
     }
   }
@@ -46,7 +49,7 @@ enum Cell: Equatable {
     case .count(let value), .bytes(let value): return value
     case .known(let value): return value.map(Int64.init)
     case .thousandths(let value), .knownBytes(let value): return value
-    case .moment(let value): return value
+    case .moment(let value), .duration(let value): return value
     case .word: return nil
     }
   }
@@ -110,7 +113,17 @@ struct Grid {
   /// RFC 4180 with a line of keys first. Summary rows are left out: a reader of CSV adds up itself.
   func csvLines() -> [String] {
     [columns.map(\.key).joined(separator: ",")]
-      + rows.map { row in row.map { Self.quoted($0.raw) }.joined(separator: ",") }
+      + rows.map { row in row.map(Self.csv).joined(separator: ",") }
+  }
+
+  /// Names come out of the program: one that a spreadsheet would take for a formula (`+ infix(_:_:)` is a Swift function) gets
+  /// an apostrophe before it. A serial is none, nor is a lone minus.
+  private static func csv(_ cell: Cell) -> String {
+    guard case .word(let text) = cell, let first = text.unicodeScalars.first,
+      "=+-@\t\r\n".unicodeScalars.contains(first), text != "-",
+      first != "@" || text.dropFirst().isEmpty || !text.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber })
+    else { return quoted(cell.raw) }
+    return quoted("'" + text)
   }
 
   func markdownLines() -> [String] {

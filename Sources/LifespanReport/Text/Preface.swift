@@ -14,12 +14,15 @@ public struct ReportSubject: Sendable {
   public var countsDiscarded: Bool
   /// Names in the question that several marks have.
   public var ambiguousMarks: [AmbiguousMark]
+  /// The moment at which it ends, where that is the one of most living bytes.
+  public var peak: Peak?
 
   /// A recording, finished and whole unless said otherwise.
   public init(
     _ information: TraceInformation, isRunning: Bool = false, discarded: UInt64 = 0,
-    countsDiscarded: Bool = true, ambiguousMarks: [AmbiguousMark] = []
+    countsDiscarded: Bool = true, ambiguousMarks: [AmbiguousMark] = [], peak: Peak? = nil
   ) {
+    self.peak = peak
     self.ambiguousMarks = ambiguousMarks
     self.information = information
     self.isRunning = isRunning
@@ -35,7 +38,9 @@ public enum Preface {
     let information = subject.information
     let checked = checkedStacks(
       information.stacksChecked, equal: information.stacksEqual, guessed: information.stacksGuessed)
-    return notes(subject).flatMap { style.warning($0) } + [headline(subject)] + [checked].compactMap { $0 } + [""]
+    return notes(subject).flatMap { style.warning($0) } + [headline(subject)]
+      + [peak(subject), checked].compactMap { $0 }
+      + [""]
   }
 
   /// What `record --check-unwind` found; nil where nothing was checked.
@@ -58,9 +63,35 @@ public enum Preface {
     subject.isRunning ? "as of " + Units.tenths(subject.information.end.rawValue) : nil
   }
 
-  /// What has no place in a format of rows alone: the notes, and that the recording still runs.
+  /// What has no place in a format of rows alone: the notes, that the recording still runs, and the peak's moment.
   public static func asides(_ subject: ReportSubject) -> [String] {
     notes(subject) + [asOf(subject)].compactMap { $0.map { "the recording runs: \($0)" } }
+      + [peak(subject)].compactMap { $0 }
+  }
+
+  /// Which moment is shown, where it is the peak; nil else.
+  static func peak(_ subject: ReportSubject) -> String? {
+    guard let peak = subject.peak else { return nil }
+    let when =
+      peak.events == .max
+      ? "the end" : "\(Units.moment(peak.time.rawValue)), after event \(Units.count(peak.events))"
+    return "at the peak of the heap: \(when), \(Units.bytes(peak.livingBytes.rawValue)) in "
+      + Units.things(peak.livingCount, "object")
+      + (subject.discarded > 0 ? "; of what was discarded before nobody knows" : "")
+  }
+
+  /// The same as a document's member.
+  private static func jsonPeak(_ subject: ReportSubject) -> [JSONValue.Member] {
+    guard let peak = subject.peak else { return [] }
+    return [
+      .init(
+        key: "peak",
+        value: .pairs([
+          "time_ns": .integer(peak.time.rawValue),
+          "events": .unsigned(min(peak.events, subject.information.eventsRecorded)),
+          "living_count": .integer(Int64(peak.livingCount)), "living_bytes": .integer(peak.livingBytes.rawValue),
+        ]))
+    ]
   }
 
   /// The last part of the program's path.
@@ -110,6 +141,6 @@ public enum Preface {
       "discarded": discarded(information), "end_ns": .integer(information.end.rawValue),
       "running": .bool(subject.isRunning),
       "notes": .array(notes(subject).map { .string($0) }),
-    ]).members
+    ]).members + jsonPeak(subject)
   }
 }

@@ -76,6 +76,16 @@ public enum Units {
     (nanoseconds <= -500 ? "-" : "") + decimal((nanoseconds.magnitude + 500) / 1_000, digits: 6) + " s"
   }
 
+  /// `419 ns`, `12.34 µs`, `8.00 ms`, `1.234 s`: for stretches of time of any length.
+  public static func duration(_ nanoseconds: Int64) -> String {
+    let value = nanoseconds.magnitude
+    let sign = nanoseconds < 0 ? "-" : ""
+    if value < 1_000 { return "\(sign)\(value) ns" }
+    if value < 999_995 { return sign + decimal((value + 5) / 10, digits: 2) + " µs" }
+    if value < 999_995_000 { return sign + decimal((value + 5_000) / 10_000, digits: 2) + " ms" }
+    return sign + decimal((value + 500_000) / 1_000_000, digits: 3) + " s"
+  }
+
   private static func rounded(_ value: UInt64, shift: Int) -> UInt64 {
     let whole = value >> UInt64(shift)
     let rest = value & ((1 << UInt64(shift)) - 1)

@@ -9,8 +9,16 @@ public struct CallTreeOptions: Sendable {
   /// Without functions of the runtime, the standard library, Foundation and the system: what they allocated counts for whoever
   /// called them.
   public var hidesSystem = false
-  /// A tree for each type.
-  public var separatesByType = false
+  /// What has a tree of its own.
+  public enum Separation: String, Sendable, CaseIterable {
+    /// Each type.
+    case type
+    /// Each thread: what it allocated.
+    case thread
+  }
+
+  /// By what trees are kept apart; empty: one tree. The first is the outermost.
+  public var separation: [Separation] = []
   /// A function that calls itself is one function.
   public var flattensRecursion = false
   /// Only what is below a function of these names: trees that begin there.
@@ -84,9 +92,11 @@ struct CallTree {
   private(set) var pruned = CallWeight()
   private(set) var outOfFocus = CallWeight()
   private let options: CallTreeOptions
+  private let threads: ThreadNames
 
-  init(_ sites: [NamedSite], lifespan: LifespanFilter, options: CallTreeOptions) {
+  init(_ sites: [NamedSite], lifespan: LifespanFilter, options: CallTreeOptions, threads: ThreadNames) {
     self.options = options
+    self.threads = threads
     for site in sites {
       let (count, bytes) = site.tally.weight(of: lifespan)
       add(site, CallWeight(count: count, bytes: bytes))
@@ -114,8 +124,14 @@ struct CallTree {
       let reason = site.frames.isEmpty ? site.ending ?? "no stack was recorded" : "no function is left of these stacks"
       path = [(CallNode.Key(function: "(\(reason))", module: ""), nil)]
     }
-    if options.separatesByType { path.insert((CallNode.Key(function: site.type, module: ""), nil), at: 0) }
-    root.add(path, weight)
+    root.add(options.separation.map { (CallNode.Key(function: head(site, $0), module: ""), nil) } + path, weight)
+  }
+
+  private func head(_ site: NamedSite, _ separation: CallTreeOptions.Separation) -> String {
+    switch separation {
+    case .type: site.type
+    case .thread: threads.name(of: site.thread ?? .unknown)
+    }
   }
 
   /// A pattern is held against the function's name and the module's.

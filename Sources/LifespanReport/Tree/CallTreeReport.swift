@@ -15,16 +15,17 @@ public struct CallTreeReport {
   /// Keys that `--sort` takes.
   public static let sortKeys = ["bytes", "count"]
 
-  /// A report of an answer. `leastShare`: in thousandths.
+  /// A report of an answer. `leastShare`: in thousandths. `threads`: their names.
   public init(
-    _ sites: AllocationSites, options: CallTreeOptions, leastShare: Int, subject: ReportSubject, names: ReportNames
+    _ sites: AllocationSites, options: CallTreeOptions, leastShare: Int, subject: ReportSubject, names: ReportNames,
+    threads: ThreadList? = nil
   ) {
     self.sites = sites
     self.subject = subject
     self.names = names
     self.options = options
     self.leastShare = leastShare
-    tree = CallTree(sites.named(names), lifespan: sites.lifespan, options: options)
+    tree = CallTree(sites.named(names), lifespan: sites.lifespan, options: options, threads: ThreadNames(threads))
   }
 
   /// The whole report, ending with a newline.

@@ -10,6 +10,10 @@ struct NamedSite {
   /// Why the stack is not whole.
   let ending: String?
   let type: String
+  /// The thread that allocated, where that was asked for.
+  let thread: ThreadID?
+  /// The generation, where that was asked for.
+  let generation: Generation?
   let tally: Tally
 }
 
@@ -21,7 +25,8 @@ extension AllocationSites {
       let frames = stacks[row.stack] ?? names.frames(of: row.stack).reversed()
       stacks[row.stack] = frames
       return NamedSite(
-        frames: frames, ending: names.ending(of: row.stack), type: names.name(of: row.type), tally: row.tally)
+        frames: frames, ending: names.ending(of: row.stack), type: names.name(of: row.type),
+        thread: row.thread, generation: row.generation, tally: row.tally)
     }
   }
 }

@@ -35,9 +35,11 @@ struct OptionSpec: Sendable {
   }
 
   /// An option whose value is one of a few words; the help shows them.
-  static func choice(_ names: String..., of choices: [String], help: String) -> OptionSpec {
+  static func choice(
+    _ names: String..., of choices: [String], repeatable: Bool = false, help: String
+  ) -> OptionSpec {
     let value = choices.joined(separator: "|")
-    return OptionSpec(names: names, value: value, repeatable: false, help: help, choices: choices)
+    return OptionSpec(names: names, value: value, repeatable: repeatable, help: help, choices: choices)
   }
 
   static let json = flag("--json", help: "one JSON document on stdout")

@@ -13,7 +13,7 @@ enum CompareCommand {
         "--by", of: Comparison.Matching.allCases.map(\.rawValue), help: "what is compared; default type"),
       ReadingOption.lifespan, .flag("--all", help: "also list what has not changed"),
       .flag("--unlike", help: "compare recordings that were made in different ways, and say how they differ"),
-      ReadingOption.symbols,
+      ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot,
     ] + ReadingOption.types + ReadingOption.table + [
       .option(
         "--fail-on", value: offers.joined(separator: "|"), repeatable: true,

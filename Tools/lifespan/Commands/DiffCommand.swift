@@ -11,7 +11,8 @@ enum DiffCommand {
   private static let offers = [FailOn.growthBytesForm, FailOn.growthPercentForm, FailOn.survivorsForm]
 
   private static let options: [OptionSpec] =
-    [ReadingOption.markAt, ReadingOption.symbols] + ReadingOption.types + ReadingOption.table + [
+    [ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot] + ReadingOption.types
+    + ReadingOption.table + [
       .option(
         "--fail-on", value: offers.joined(separator: "|"), repeatable: true,
         help: "status 1 when the new bytes less the dead ones, or the new objects, are more than that; "

@@ -11,7 +11,8 @@ enum ExplainCommand {
     options: options, discussion: { discussion }, run: run)
 
   private static let options: [OptionSpec] = [
-    OpenedHeap.pictureOption, ReadingOption.markAt, ReadingOption.symbols, .json,
+    OpenedHeap.pictureOption, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath,
+    ReadingOption.sysroot, .json,
     .choice("--format", of: ["table", "json"], help: "default table"), ReadingOption.color,
   ]
 

@@ -13,7 +13,8 @@ enum GenerationsCommand {
       .option(
         "--generation", value: "G", help: "one generation's types; with --type also the objects and their stacks"),
       .flag("--at-mark", help: "what each generation held when its mark was set, not at the end"),
-      ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols,
+      ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath,
+      ReadingOption.sysroot,
     ] + ReadingOption.types + ReadingOption.window + ReadingOption.table + [
       .option(
         "--fail-on", value: offers.joined(separator: "|"), repeatable: true,

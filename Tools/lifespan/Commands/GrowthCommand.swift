@@ -22,7 +22,8 @@ enum GrowthCommand {
       .option("--from", value: "MARK", help: "the first round begins with this mark"),
       .option("--to", value: "MARK", help: "this mark ends the last round; default the last mark"),
       .flag("--all", help: "also list types on a plateau"),
-      OpenedHeap.pictureOption, ReadingOption.markAt, ReadingOption.symbols,
+      OpenedHeap.pictureOption, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath,
+      ReadingOption.sysroot,
     ] + ReadingOption.types + [
       .json,
       .choice("--format", of: ["table", "json", "csv", "markdown", "junit"], help: "default table"),

@@ -17,7 +17,8 @@ enum HistoryCommand {
     .flag("--unpaired", help: "retains without a release, and who is likely to hold them"),
     .flag("--last-release", help: "the release that began its deinit: where it died"),
     .option("--from", value: "MARK|TIME", help: "only events after it; TIME as 12.5s, 850ms, 2m since the start"),
-    ReadingOption.to, ReadingOption.markAt, ReadingOption.symbols, .json,
+    ReadingOption.to, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot,
+    .json,
     .choice("--format", of: ["table", "json"], help: "default table"),
     .option("--limit", value: "N", help: "so many events at most"), ReadingOption.color,
   ]
@@ -35,7 +36,7 @@ enum HistoryCommand {
     let options = try ReadingOptions(arguments, columnKeys: [])
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
     let selector = try Self.selector(arguments.operands.last ?? "")
-    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, symbols: options.symbols)
+    let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, places: options.symbols)
     let window = try recording.window(arguments)
     let view = try view(arguments)
     let history = try recording.analysis.history(of: selector, window: window)

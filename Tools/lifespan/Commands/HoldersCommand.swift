@@ -12,7 +12,7 @@ enum HoldersCommand {
   private static let options: [OptionSpec] = [
     .flag("--all-paths", help: "every path from a root that differs in types and properties, the shortest first"),
     .flag("--retained-size", help: "what would go with it by type; of a TYPE also over the trace's pictures"),
-    OpenedHeap.pictureOption, ReadingOption.symbols, .json,
+    OpenedHeap.pictureOption, ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot, .json,
     .choice("--format", of: ["table", "json"], help: "default table"),
     .option("--limit", value: "N", help: "so many holders, and paths, at most, from 1; default 20"),
     ReadingOption.color,

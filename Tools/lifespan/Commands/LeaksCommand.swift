@@ -19,7 +19,7 @@ enum LeaksCommand {
     .option(
       "--fail-on", value: offers.joined(separator: "|"), repeatable: true,
       help: "status 1 when there are more new leaks, or more abandoned objects, than that"),
-    ReadingOption.markAt, ReadingOption.symbols, .json,
+    ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot, .json,
     .choice("--format", of: ["table", "json", "junit"], help: "default table"),
     .option("--limit", value: "N", help: "so many kinds of leaks and abandoned types at most, from 1"),
     ReadingOption.color,

@@ -12,7 +12,8 @@ enum ObjectsCommand {
   private static let options =
     [
       .flag("--idle", help: "for how long nobody has retained or released them, longest first"),
-      ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols,
+      ReadingOption.lifespan, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath,
+      ReadingOption.sysroot,
     ] + ReadingOption.types + ReadingOption.window + ReadingOption.table
 
   /// Rows of a table that nobody limited: a recording has millions of objects.

@@ -11,7 +11,8 @@ enum ReportCommand {
   private static let options: [OptionSpec] = [
     .option("-o", "--output", value: "FILE", help: "where to write it; - is the standard output"),
     .option("--objects", value: "N", help: "so many single objects at most; default 100000, 0 for none"),
-    OpenedHeap.pictureOption, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.mallocBy,
+    OpenedHeap.pictureOption, ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath,
+    ReadingOption.sysroot, ReadingOption.mallocBy,
   ]
 
   private static var discussion: String {

@@ -9,7 +9,7 @@ enum ThreadsCommand {
 
   private static let options =
     [OptionSpec.choice("--lifespan", of: ["all", "living", "destroyed"], help: "which threads: default all")]
-    + [ReadingOption.symbols] + ReadingOption.table
+    + [ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot] + ReadingOption.table
 
   private static var discussion: String {
     """

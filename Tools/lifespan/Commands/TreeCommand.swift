@@ -11,13 +11,15 @@ enum TreeCommand {
     [
       ReadingOption.lifespan, .flag("--invert", help: "the functions that allocate first, their callers below"),
       .flag("--hide-system", help: "the program's own functions alone"),
-      .choice("--separate-by", of: ["type"], help: "a tree for each type"),
+      .choice(
+        "--separate-by", of: CallTreeOptions.Separation.allCases.map(\.rawValue), repeatable: true,
+        help: "a tree for each type, or for each thread; with both the first is the outermost"),
       .flag("--flatten-recursion", help: "a function that calls itself is one"),
       pattern("--focus", "only what was allocated below these functions; trees begin there"),
       pattern("--prune", "without what was allocated below these functions"),
       pattern("--charge", "without these functions: their callers are charged"),
       .option("--min", value: "PERCENT", help: "functions with less are summed up; default 1, in JSON 0"),
-      ReadingOption.markAt, ReadingOption.symbols,
+      ReadingOption.markAt, ReadingOption.symbols, ReadingOption.debugPath, ReadingOption.sysroot,
     ] + ReadingOption.types + ReadingOption.window + [
       .json, .choice("--format", of: ["table", "json"], help: "default table"),
       .choice("--sort", of: CallTreeReport.sortKeys, help: "what counts; default bytes"), ReadingOption.limit,
@@ -46,16 +48,25 @@ enum TreeCommand {
     var tree = CallTreeOptions()
     tree.isInverted = arguments.has("--invert")
     tree.hidesSystem = arguments.has("--hide-system")
-    tree.separatesByType = arguments.has("--separate-by")
+    tree.separation = arguments.values("--separate-by").compactMap(CallTreeOptions.Separation.init(rawValue:))
     tree.flattensRecursion = arguments.has("--flatten-recursion")
     tree.focus = arguments.values("--focus")
     tree.prune = arguments.values("--prune")
     tree.charge = arguments.values("--charge")
-    let sites = try recording.analysis.answer(
-      AllocationSitesQuestion(lifespan: options.lifespan, types: options.types, window: window))
+    let byThread = tree.separation.contains(.thread)
+    let question = AllocationSitesQuestion(
+      lifespan: options.lifespan, types: options.types, window: window, split: byThread ? .threads : [])
+    let sites: AllocationSites
+    var threads: ThreadList?
+    if byThread {
+      (sites, threads) = try recording.analysis.answer(question, ThreadsQuestion())
+    } else {
+      sites = try recording.analysis.answer(question)
+    }
     let subject = try recording.subject(window, countsDiscarded: false)
     let report = CallTreeReport(
-      sites, options: tree, leastShare: least ?? usual, subject: subject, names: recording.names)
+      sites, options: tree, leastShare: least ?? usual, subject: subject, names: recording.names,
+      threads: threads)
     recording.print(report.render(options.report), options.report, subject)
     return .success
   }

@@ -1,6 +1,7 @@
 // An opened trace with all that a report needs of it: questions, names, what is said first. Used by reading subcommands.
 import LifespanAnalysis
 import LifespanReport
+import LifespanSymbols
 import LifespanTrace
 
 /// A trace, ready to be asked.
@@ -10,10 +11,12 @@ struct OpenedRecording {
   private let elapsed: UInt64?
 
   /// Opens what TRACE means.
-  init(_ typed: String?, laterMarks: [LaterMark] = [], symbols: String? = nil, blocksByOwner: Bool = false) throws {
+  init(
+    _ typed: String?, laterMarks: [LaterMark] = [], places: SymbolPlaces = SymbolPlaces(), blocksByOwner: Bool = false
+  ) throws {
     let operand = try TraceOperand(typed)
     let trace = try operand.open()
-    let names = ReportNames(stacks: TraceStacks(trace), symbols: symbols)
+    let names = ReportNames(stacks: TraceStacks(trace), places: places)
     self.names = names
     elapsed = operand.elapsed
     // A file without end ends with its last event; the recording knows what time it is.
@@ -26,7 +29,7 @@ struct OpenedRecording {
   /// Opens what TRACE means, to be asked as the options say.
   init(_ typed: String?, _ options: ReadingOptions) throws {
     try self.init(
-      typed, laterMarks: options.laterMarks, symbols: options.symbols, blocksByOwner: options.blocksByOwner)
+      typed, laterMarks: options.laterMarks, places: options.symbols, blocksByOwner: options.blocksByOwner)
   }
 
   /// What the report is about, and which marks were meant by the names in its question. Asked after the questions it costs
@@ -38,7 +41,7 @@ struct OpenedRecording {
     return ReportSubject(
       try analysis.information(), isRunning: elapsed != nil, discarded: discarded,
       countsDiscarded: countsDiscarded ?? (window == .whole),
-      ambiguousMarks: try analysis.ambiguousMarks(in: window, generation: generation))
+      ambiguousMarks: try analysis.ambiguousMarks(in: window, generation: generation), peak: window.peak)
   }
 
   /// Prints a report. What CSV can't hold goes to stderr: what is missing in the recording.
@@ -56,8 +59,15 @@ struct OpenedRecording {
     return isMark ? .mark(text) : .time(TraceTime(time))
   }
 
-  /// `--from` and `--to`.
+  /// `--from`, `--to` and `--at-peak`, which takes a pass over the events.
   func window(_ arguments: ParsedArguments) throws -> TimeWindow {
-    TimeWindow(from: try arguments.value("--from").map(moment), to: try arguments.value("--to").map(moment))
+    let from = try arguments.value("--from").map(moment)
+    guard arguments.has("--at-peak") else {
+      return TimeWindow(from: from, to: try arguments.value("--to").map(moment))
+    }
+    if let to = arguments.value("--to") {
+      throw UsageError.badValue(option: "--to", value: to, expected: "nothing, as --at-peak is given")
+    }
+    return TimeWindow(from: from, to: .peak(try analysis.answer(PeakQuestion(from: from))))
   }
 }

@@ -2,6 +2,7 @@
 import Glibc
 import LifespanAnalysis
 import LifespanReport
+import LifespanSymbols
 import LifespanTrace
 
 /// The parsed shared options of a reading subcommand.
@@ -10,8 +11,8 @@ struct ReadingOptions {
   let lifespan: LifespanFilter
   let laterMarks: [LaterMark]
   let types: TypeFilter
-  /// Where the files that ran lie now.
-  let symbols: String?
+  /// Where the files that ran and their debug files lie now.
+  let symbols: SymbolPlaces
   /// Blocks of malloc by who allocates them. Asked for by the name of such a row, too.
   let blocksByOwner: Bool
 
@@ -19,7 +20,9 @@ struct ReadingOptions {
   init(_ arguments: ParsedArguments, columnKeys: [String]) throws {
     report = try Self.report(arguments, columnKeys)
     lifespan = arguments.value("--lifespan").flatMap(LifespanFilter.init(rawValue:)) ?? .living
-    symbols = try arguments.value("--symbols", expected: "a folder that is there", Self.folder)
+    symbols = SymbolPlaces(
+      folders: try Self.folders(arguments, "--symbols"), sysroots: try Self.folders(arguments, "--sysroot"),
+      debugPaths: try Self.folders(arguments, "--debug-path"))
     laterMarks = try arguments.values("--mark-at").map(Self.laterMark)
     let kinds = try Self.words(arguments.value("--kind")).map { word in
       guard let kind = ObjectKind(word: word) else {
@@ -67,9 +70,14 @@ struct ReadingOptions {
     }
   }
 
-  private static func folder(_ path: String) -> String? {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? path : nil
+  private static func folders(_ arguments: ParsedArguments, _ option: String) throws -> [String] {
+    try arguments.values(option).map { path in
+      var status = stat()
+      guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        throw UsageError.badValue(option: option, value: path, expected: "a folder that is there")
+      }
+      return path
+    }
   }
 
   /// `persistent-count` is taken for `persistent_count`, and `temporary` for the one column that begins with it.
