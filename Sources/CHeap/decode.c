@@ -1,5 +1,5 @@
-// Blocks whose inside is known: storage of arrays, dictionaries and sets, strings, stacks of tasks, and memory that a cache keeps free. What lies
-// in their unused parts is what was there before, and holds nothing. Layouts of Swift 6.3's standard library and of libdispatch.
+// Blocks whose inside is known: storage of arrays, dictionaries and sets, strings, key paths, stacks of tasks, and memory that a cache keeps
+// free. What lies in their unused parts is what was there before, and holds nothing. Layouts of Swift 6.3's standard library and of libdispatch.
 #include "lifespan_platform.h"
 #if LIFESPAN_RECORDS_HERE
 
@@ -14,6 +14,9 @@
 #define RAW_VALUES 56u
 #define SET_BITMAP 56u
 #define DICTIONARY_BITMAP 64u
+#define KEY_PATH_HEAD 24u
+#define KEY_PATH_LENGTH 0xffffffu
+#define KEY_PATH_PARTS 32u
 #define SLAB_OF_TASK 120u
 #define SLAB_HEAD 32u
 #define SLABS_MOST 4096u
@@ -118,12 +121,21 @@ static bool decode_string(struct heap *heap, const uint8_t *bytes, size_t usable
   return true;
 }
 
+// Its components lie behind a head that has their length; arguments of subscripts are among them, as values of types that are not known.
+static bool decode_key_path(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
+  if (size < KEY_PATH_PARTS) return false;
+  uint64_t end = KEY_PATH_PARTS + (word_of(bytes, KEY_PATH_HEAD) & KEY_PATH_LENGTH);
+  scan_unknown(heap, bytes, KEY_PATH_PARTS, end < usable ? end : usable, 0);
+  return true;
+}
+
 bool heap_decode(struct heap *heap, const uint8_t *bytes, size_t size, size_t usable) {
   switch ((enum heap_kind)heap_type_of(heap, heap->node)->kind) {
   case HEAP_KIND_ARRAY: return decode_array(heap, bytes, size, usable);
   case HEAP_KIND_DICTIONARY: return decode_table(heap, bytes, size, usable, false);
   case HEAP_KIND_SET: return decode_table(heap, bytes, size, usable, true);
   case HEAP_KIND_DEQUE: return decode_deque(heap, bytes, size, usable);
+  case HEAP_KIND_KEY_PATH: return decode_key_path(heap, bytes, size, usable);
   case HEAP_KIND_STRING: return decode_string(heap, bytes, usable);
   default: return false;
   }

@@ -123,6 +123,11 @@ static void add_property(struct heap *heap, struct heap_layout *layout, const st
   char name[NAME_MOST] = "";
   if (property->name) heap_text(heap, property->name, name, sizeof name);
   const char *shown = strncmp(name, "$__lazy_storage_$_", 18) ? name : name + 18;
+  // The ends of its lists are left as they were when the lists have become empty: what lies there now is no job.
+  if (!strcmp(name, "$defaultActor") && property->end > property->offset) {
+    struct heap_field queue = {property->offset, property->end - property->offset, heap_label_of(heap, name), HEAP_CONSERVATIVE, .jobs = true};
+    return add_fields(layout, &queue, 1);
+  }
   add_value(heap, layout, property->type, &property->generic, property->offset, property->end, shown);
 }
 

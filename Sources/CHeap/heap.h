@@ -119,6 +119,7 @@ struct heap_field {
   uint32_t label;
   uint8_t strength;
   bool skips; // no reference in it
+  bool jobs;  // an actor's queue: of objects it holds tasks alone
 };
 struct heap_argument {
   uint32_t size, stride, mask; // of its values; stride 0: not known; mask: alignment - 1

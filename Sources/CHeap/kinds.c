@@ -25,6 +25,7 @@ static enum heap_kind kind_of(unsigned object_kind, const char *name, size_t len
   if (ends_in(name, length, "StringBreadcrumbs")) return HEAP_KIND_BREADCRUMBS;
   if (ends_in(name, length, ".__StringStorage") || ends_in(name, length, ".__SharedStringStorage")) return HEAP_KIND_STRING;
   if (ends_in(name, length, ".__NSCFType")) return HEAP_KIND_CF;
+  if (length > 6 && !memcmp(name, "Swift.", 6) && memmem(name, length < 40 ? length : 40, "KeyPath<", 8)) return HEAP_KIND_KEY_PATH;
   return memmem(name, length, "DequeBuffer<", 12) ? HEAP_KIND_DEQUE : HEAP_KIND_OBJECT;
 }
 

@@ -28,7 +28,7 @@ static unsigned rank_of(const struct heap *heap, uint32_t node) {
   const struct heap_type *type = heap_type_of(heap, node);
   static const uint8_t ranks[] = {[HEAP_KIND_MALLOC] = 4, [HEAP_KIND_OBJECT] = 0, [HEAP_KIND_ARRAY] = 3, [HEAP_KIND_DICTIONARY] = 3, [HEAP_KIND_SET] = 3,
                                   [HEAP_KIND_TASK] = 1, [HEAP_KIND_CONTEXT] = 2, [HEAP_KIND_STRING] = 3, [HEAP_KIND_BREADCRUMBS] = 3,
-                                  [HEAP_KIND_DEQUE] = 3, [HEAP_KIND_CF] = 3};
+                                  [HEAP_KIND_DEQUE] = 3, [HEAP_KIND_CF] = 3, [HEAP_KIND_KEY_PATH] = 3};
   unsigned rank = type->kind < sizeof ranks ? ranks[type->kind] : 4;
   return rank < 4 && type->toolchains ? rank + 5 : rank;
 }

@@ -169,9 +169,11 @@ static void scan_plain(struct heap *heap, const uint8_t *bytes, size_t from, siz
 void heap_field_word(struct heap *heap, uint64_t word, uint64_t before, uint64_t at, const struct heap_field *field) {
   uint32_t target = word < HEAP_PAGE ? HEAP_NONE : heap_index_find(&heap->index, heap->blocks, word);
   if (target == HEAP_NONE || (target == heap->node && field->strength == HEAP_CONSERVATIVE)) return;
+  unsigned kind = heap_type_of(heap, target)->kind;
+  if (field->jobs && kind != HEAP_KIND_TASK && kind != HEAP_KIND_MALLOC) return;
   uint32_t label = before ? closure_label(heap, before, field->label) : field->label;
   // A weak reference is one to a side table, though its object may be gone, and may not tell.
-  if (field->strength == HEAP_WEAK && heap->blocks[target].address == word && heap_type_of(heap, target)->kind == HEAP_KIND_MALLOC) note_side_table(heap, target);
+  if (field->strength == HEAP_WEAK && heap->blocks[target].address == word && kind == HEAP_KIND_MALLOC) note_side_table(heap, target);
   heap_add_edge(heap, target, at, label, field->strength);
 }
 

@@ -26,7 +26,8 @@ struct heap_block {
 };
 
 enum heap_kind { HEAP_KIND_MALLOC = 0, HEAP_KIND_OBJECT = 1, HEAP_KIND_ARRAY = 2, HEAP_KIND_DICTIONARY = 3, HEAP_KIND_SET = 4, HEAP_KIND_TASK = 5,
-                 HEAP_KIND_CONTEXT = 6, HEAP_KIND_STRING = 7, HEAP_KIND_BREADCRUMBS = 8, HEAP_KIND_DEQUE = 9, HEAP_KIND_CF = 10 };
+                 HEAP_KIND_CONTEXT = 6, HEAP_KIND_STRING = 7, HEAP_KIND_BREADCRUMBS = 8, HEAP_KIND_DEQUE = 9, HEAP_KIND_CF = 10,
+                 HEAP_KIND_KEY_PATH = 11 };
 struct heap_type { // by the recorder's type id
   uint64_t metadata;
   uint32_t kind; // enum heap_kind; CONTEXT: of a closure, or a box

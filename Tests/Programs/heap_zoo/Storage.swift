@@ -18,6 +18,17 @@ enum Stored {
   enum Iterator {}
   enum PoppedFromDeque {}
   enum RemovedFromSet {}
+  enum BehindKeyPath {}
+  enum InActorsQueue {}
+}
+
+struct Outermost {
+  var before = 1
+  var inner = Innermost()
+}
+struct Innermost {
+  var before: Int32 = 1
+  var last: Int32 = 2
 }
 
 struct DequeHeader {
@@ -103,6 +114,36 @@ struct Deque<Element> {
   zoo(Stored.Iterator.self) { Keeping(AnyIterator([Animal(), $0, Animal()].makeIterator())) }
 }
 
+/// In the memory behind a key path's parts, which is the allocator's: what lay there before.
+@inline(never) func leaveBehindKeyPath(_ object: Leaked<Stored.BehindKeyPath>) {
+  object.itself = object
+  let path = (\Outermost.inner).appending(path: \Innermost.last)
+  anchors.append(Anchor())
+  anchors.last?.kept.append(path)
+  let memory = Unmanaged.passUnretained(path).toOpaque()
+  let parts = 32 + (memory.load(fromByteOffset: 24, as: Int.self) & 0xffffff)
+  let usable = (memory.load(fromByteOffset: -8, as: Int.self) & ~7) - 8
+  let place = (parts + 7) & ~7
+  if place + 8 <= usable {
+    memory.storeBytes(
+      of: Unmanaged.passUnretained(object).toOpaque(), toByteOffset: place, as: UnsafeMutableRawPointer.self)
+  }
+}
+
+actor Idle {}
+
+/// In the last word of an actor's queue, where the end of a list that is empty now may have been.
+@inline(never) func leaveInQueue(_ object: Leaked<Stored.InActorsQueue>) {
+  object.itself = object
+  let actor = Idle()
+  anchors.append(Anchor())
+  anchors.last?.kept.append(actor)
+  let memory = Unmanaged.passUnretained(actor).toOpaque()
+  guard memory.load(fromByteOffset: 104, as: Int.self) == 0 else { fatalError("the queue's last word is in use") }
+  memory.storeBytes(
+    of: Unmanaged.passUnretained(object).toOpaque(), toByteOffset: 104, as: UnsafeMutableRawPointer.self)
+}
+
 /// What a deque and a set have held: retained once more, then taken out.
 @inline(never) func leftInStorage() {
   let deque = Deque<Animal>(capacity: 10 * times)
@@ -120,6 +161,10 @@ struct Deque<Element> {
     _ = Unmanaged.passRetained(key.animal)
     set.remove(key)
   }
+  for _ in 0..<times { leaveBehindKeyPath(Leaked<Stored.BehindKeyPath>()) }
+  expected.append((String(reflecting: Leaked<Stored.BehindKeyPath>.self), times))
+  for _ in 0..<times { leaveInQueue(Leaked<Stored.InActorsQueue>()) }
+  expected.append((String(reflecting: Leaked<Stored.InActorsQueue>.self), times))
   keptDeque = deque
   keptSet = set
   expected.append((String(reflecting: Leaked<Stored.PoppedFromDeque>.self), times))

@@ -19,7 +19,8 @@ function axisSteps(most, wanted, isBytes) {
 }
 
 /**
- * `series`: { name, className, times, values, ceiling (the most within each step), area }. `times` are the starts of steps.
+ * `series`: { name, className, times, values, ceiling (the most within each step), step (how long one is), area }. `times` are the starts
+ * of the steps in which anything happened.
  * `say(at)`: the words for the step of that number. `marks`: [{ time, name }].
  */
 function makeChart({ label, height, end, series, format, isBytes, marks, say }) {
@@ -35,12 +36,15 @@ function makeChart({ label, height, end, series, format, isBytes, marks, say }) 
   const x = (time) => chartRoom.left + (width - chartRoom.left - chartRoom.right) * Math.min(1, Math.max(0, time) / last);
   const y = (value) => height - chartRoom.bottom - (height - chartRoom.top - chartRoom.bottom) * value / most;
 
-  function path(times, values, isArea) {
+  /** `settled`: what holds from the end of a step to the next one. */
+  function path(times, values, isArea, settled, step) {
     let way = '';
     values.forEach((value, place) => {
       const left = x(times[place]).toFixed(1);
       const top = y(value).toFixed(1);
       way += place === 0 ? (isArea ? `M${left} ${y(0).toFixed(1)}V${top}` : `M${left} ${top}`) : `H${left}V${top}`;
+      const next = place + 1 < times.length ? times[place + 1] : last;
+      if (settled && times[place] + step < next) way += `H${x(times[place] + step).toFixed(1)}V${y(settled[place]).toFixed(1)}`;
     });
     if (values.length > 0) way += `H${x(last).toFixed(1)}${isArea ? `V${y(0).toFixed(1)}Z` : ''}`;
     return way;
@@ -58,7 +62,7 @@ function makeChart({ label, height, end, series, format, isBytes, marks, say }) 
       parts.push(draw('text', { class: 'tick', x: x(value), y: height - 6, 'text-anchor': value === 0 ? 'start' : 'middle' }, seconds(value)));
     }
     for (const one of series) {
-      if (one.area) parts.push(draw('path', { class: `area ${one.className}`, d: path(one.times, one.ceiling || one.values, true) }));
+      if (one.area) parts.push(draw('path', { class: `area ${one.className}`, d: path(one.times, one.ceiling || one.values, true, one.ceiling && one.values, one.step) }));
       parts.push(draw('path', { class: `line ${one.className}`, d: path(one.times, one.values, false) }));
     }
     parts.push(...markParts());

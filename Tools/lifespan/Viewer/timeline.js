@@ -19,10 +19,10 @@ function timelineView() {
       curve.note ? ` Note: ${curve.note}.` : ''),
     makeChart({
       ...shared, label: 'Living bytes', height: 260, format: bytes, isBytes: true,
-      series: [{ className: 'first', times: curve.time_ns, values: curve.bytes, ceiling: curve.most_bytes, area: true }],
+      series: [{ className: 'first', times: curve.time_ns, values: curve.bytes, ceiling: curve.most_bytes, step: curve.width_ns, area: true }],
     }),
     makeChart({
       ...shared, label: 'Living objects', height: 180, format: count,
-      series: [{ className: 'second', times: curve.time_ns, values: curve.count, ceiling: curve.most_count, area: true }],
+      series: [{ className: 'second', times: curve.time_ns, values: curve.count, ceiling: curve.most_count, step: curve.width_ns, area: true }],
     }));
 }
