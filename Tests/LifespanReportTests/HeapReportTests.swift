@@ -184,6 +184,26 @@ final class HeapReportTests: XCTestCase {
     XCTAssertEqual(json.components(separatedBy: "\"picture\":").count, 4, "the document's own, and two")
   }
 
+  func testExplainNamesTheCycleOfWhatIsLeaked() throws {
+    let trace = try builder().trace()
+    let analysis = Analysis(trace)
+    let heap = try Heap(try XCTUnwrap(trace.heapGraph(0)), analysis)
+    let one = TypeFilter(include: ["App.Request"])
+    let row = try XCTUnwrap(
+      analysis.answer(StatisticsQuestion(lifespan: .all, types: one)).rows.first)
+    let (trends, sites) = try analysis.answer(GrowthQuestion(types: one), AllocationSitesQuestion(types: one))
+    let facts = ExplainReport.Facts(
+      type: row.type, tally: row.tally, others: [], trend: nil, trends: trends, sites: sites,
+      holders: try heap.holders(of: .type("App.Request")), heap: heap)
+    let text = ExplainReport(facts, subject: ReportSubject(try analysis.information()), names: Sample.names)
+      .render(ReportOptions())
+    XCTAssertTrue(text.contains("2 of them no root reaches: leaked\n  cycle:\n    App.Breaker + 24\n"), text)
+    XCTAssertTrue(text.contains("    App.Request .breaker\n    → App.Breaker\n\nlikely"), text)
+    XCTAssertTrue(text.contains("the objects hold each other in a cycle"), text)
+    XCTAssertFalse(text.contains("none of them is in the picture"), text)
+    XCTAssertTrue(KnownPatterns.advice(cycle: [.classInstance, .closure]).contains("captures its owner"))
+  }
+
   // The commands.
 
   private func folder(_ builder: TraceBuilder) throws -> URL {

@@ -176,6 +176,38 @@ final class ReadingCommandTests: XCTestCase {
     XCTAssertEqual(generation.status, 1)
   }
 
+  func testACutRecordingPassesNoLimit() throws {
+    let folder = try folder(Array(SampleTrace.story().bytes().dropLast(20)))
+    for words in [
+      ["diff", "launched", "round"], ["generations"], ["compare", "story.lifespan", "story.lifespan"],
+      ["growth"], ["growth", "--round", "launched", "round"],
+    ] {
+      XCTAssertEqual(try CommandRun(words, in: folder).status, 0, "\(words)")
+      let run = try CommandRun(words + ["--fail-on", "growth=1G"], in: folder)
+      XCTAssertEqual(run.status, 2, "\(words)")
+      XCTAssertTrue(run.stderr.hasPrefix("lifespan: --fail-on: can't be told: cut at byte "), run.stderr)
+      XCTAssertEqual(run.stderr.split(separator: "\n").count, 1, run.stderr)
+    }
+  }
+
+  func testATraceAloneIsNoQuestion() throws {
+    for (command, what) in [
+      ("holders", "ADDRESS|@SERIAL|TYPE"), ("history", "ADDRESS|@SERIAL"), ("explain", "TYPE"),
+    ] {
+      for word in ["story.lifespan", "missing.lifespan"] {
+        try checkRefused(
+          [command, word], "something is missing: expected [TRACE] \(what), and \(what) is missing", status: 64)
+      }
+    }
+  }
+
+  func testANumberIsNoNameOfAMark() throws {
+    let run = try CommandRun(["mark", "1"], in: folder())
+    XCTAssertEqual(run.status, 2)
+    XCTAssertTrue(
+      run.stderr.hasSuffix("; a number is read as a PID: lifespan mark PID 1 names a mark 1\n"), run.stderr)
+  }
+
   func testFailOnOfGenerationsTakesEveryForm() throws {
     let folder = try folder()
     func run(_ words: String...) throws -> CommandRun { try CommandRun(["generations"] + words, in: folder) }

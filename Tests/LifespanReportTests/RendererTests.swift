@@ -152,6 +152,30 @@ final class RendererTests: XCTestCase {
     }
   }
 
+  func testNothingIsPairedWhereNothingWasRecorded() throws {
+    var builder = TraceBuilder()
+    let first = builder.birth(builder.type("App.Node", size: 48))
+    let analysis = Analysis(try builder.trace())
+    let history = try analysis.history(of: .serial(first), window: .whole)
+    let report = HistoryReport(
+      history, subject: ReportSubject(try analysis.information()), names: Sample.names, view: .unpaired)
+    let text = report.render(options())
+    XCTAssertTrue(text.contains("retains and releases were not recorded (record --events refcounts)"), text)
+    XCTAssertFalse(text.contains("belong together") || text.contains("without a release"), text)
+  }
+
+  func testGrowthWithoutMarksSaysHowToSetOne() throws {
+    var builder = TraceBuilder()
+    builder.birth(builder.type("App.Node", size: 48))
+    let analysis = Analysis(try builder.trace())
+    let report = GrowthReport(
+      try analysis.answer(GrowthQuestion()), left: RoundTrip(rows: [], total: RoundTrip.Total()), heap: nil,
+      subject: ReportSubject(try analysis.information()), names: Sample.names)
+    let text = report.render(options())
+    XCTAssertTrue(text.contains("no mark was set: lifespan mark sets one"), text)
+    XCTAssertFalse(text.contains("nothing was recorded"), text)
+  }
+
   func testARunningRecordingSaysAsOfWhen() {
     let report = StatisticsReport(
       Sample.statistics, subject: ReportSubject(Sample.unfinished, isRunning: true), names: Sample.names)

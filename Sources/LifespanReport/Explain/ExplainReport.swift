@@ -43,12 +43,20 @@ public struct ExplainReport {
   private let facts: Facts
   private let subject: ReportSubject
   private let names: ReportNames
+  /// The leak that they are in, where no root reaches them.
+  private let leak: LeakGroup?
 
   /// A report of these.
   public init(_ facts: Facts, subject: ReportSubject, names: ReportNames) {
     self.facts = facts
     self.subject = subject
     self.names = names
+    let isLost = facts.holders.map { $0.paths.isEmpty && $0.unreachable > 0 } ?? false
+    leak =
+      isLost
+      ? facts.heap?.leaks(names.heapNaming).groups.first { group in
+        group.cycle.contains { $0.type == facts.type } || group.rows.contains { $0.type == facts.type }
+      } : nil
   }
 
   /// The whole report, ending with a newline.
@@ -128,17 +136,24 @@ public struct ExplainReport {
     guard facts.heap != nil else {
       return wrapped("not known without a picture of the heap: lifespan record --leaks takes one at the end", style)
     }
-    guard let holders = facts.holders, let path else { return ["  none of them is in the picture of the heap"] }
+    guard let holders = facts.holders else { return ["  none of them is in the picture of the heap"] }
     var lines: [String] = []
     if holders.unreachable > 0 {
-      lines += wrapped("\(Units.count(holders.unreachable)) of them no root reaches", style)
+      lines += wrapped("\(Units.count(holders.unreachable)) of them no root reaches: leaked", style)
     }
-    return lines + HeapText.lines(path, names, indent: 2, width: style.width)
+    if let leak { lines += HeapText.cycle(of: leak, names, width: style.width) }
+    // A type of the cycle has no other way to it.
+    let isInCycle = leak?.cycle.contains { $0.type == facts.type } ?? false
+    if let path, !isInCycle { lines += HeapText.lines(path, names, indent: 2, width: style.width) }
+    return lines.isEmpty ? ["  what holds them is not known"] : lines
   }
 
   private var advice: String? {
-    guard let holders = facts.holders, let path else { return nil }
-    if holders.paths.isEmpty { return KnownPatterns.ofLeaks }
+    guard let holders = facts.holders else { return nil }
+    if holders.paths.isEmpty, holders.unreachable > 0 {
+      return KnownPatterns.advice(cycle: leak?.cycle.map(\.type.kind) ?? [])
+    }
+    guard let path else { return nil }
     let lines = HeapText.lines(path, names, indent: 0, width: 10_000)
     return KnownPatterns.advice(path: lines, grows: facts.trend?.verdict == .linear)
   }

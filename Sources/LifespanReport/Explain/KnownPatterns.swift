@@ -1,6 +1,7 @@
 // What is known of ways in which programs keep what they do not need any more: by the path that holds an object. Said as likely, never as certain.
 import LifespanAnalysis
 import LifespanHeap
+import LifespanTrace
 
 /// Advice for a path.
 enum KnownPatterns {
@@ -51,6 +52,14 @@ enum KnownPatterns {
     return grows
       ? "a collection below a global only grows: give it a limit, or take out what is done"
       : "a collection below a global holds it: take it out when it is done"
+  }
+
+  /// Of objects that no root reaches, by what their cycle is made of; empty where it has none.
+  static func advice(cycle: [ObjectKind]) -> String {
+    guard !cycle.isEmpty else { return ofLeaks }
+    return cycle.contains(.closure)
+      ? "a closure captures its owner, which keeps it: capture weakly ([weak self]), or set it to nil when it is done"
+      : "the objects hold each other in a cycle: make one of its properties weak, or set it to nil when it is done"
   }
 
   /// Of objects that no root reaches.

@@ -138,6 +138,9 @@ public struct GrowthReport {
 
   /// What is not in the table.
   private func others(_ shown: Int) -> [String] {
+    if trends.rounds.isEmpty, trends.warmUpMarks.isEmpty {
+      return ["no mark was set: lifespan mark sets one at the end of each round, --mark-at adds one to a recording"]
+    }
     if trends.rows.isEmpty { return [isFiltered ? "nothing of these types lived at any mark" : "nothing was recorded"] }
     let rest = trends.rows.count - shown
     guard rest > 0 else { return [] }

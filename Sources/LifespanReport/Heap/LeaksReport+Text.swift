@@ -49,7 +49,7 @@ extension LeaksReport {
           + "\(Units.things(group.belowCount, "object or block", "objects and blocks")) of "
           + Units.bytes(Int64(clamping: group.belowBytes)))
     }
-    lines += cycleLines(group, style)
+    lines += HeapText.cycle(of: group, names, width: style.width)
     let rows = group.rows.dropFirst()
     if !rows.isEmpty {
       lines.append("  with it:")
@@ -80,22 +80,6 @@ extension LeaksReport {
   private func name(_ group: LeakGroup) -> String {
     let note = group.examples.first?.note ?? ""
     return note.isEmpty ? names.name(of: group.head) : "\(names.name(of: group.head)) (\(note))"
-  }
-
-  private func cycleLines(_ group: LeakGroup, _ style: TextStyle) -> [String] {
-    guard !group.cycle.isEmpty else { return [] }
-    // Rings of a thousand equal objects say the same a thousand times.
-    let shown = group.cycle.prefix(12)
-    var lines = ["  cycle:"]
-    for step in shown {
-      let text =
-        HeapText.type(step, names) + " " + HeapText.property(step, names)
-      lines.append("    " + ShortNames.shortened(text, to: style.width - 4))
-    }
-    let rest = group.cycleLength - shown.count
-    if rest > 0 { lines.append("    … \(Units.things(rest, "more object"))") }
-    lines.append("    → " + ShortNames.shortened(names.name(of: shown[0].type), to: style.width - 6))
-    return lines
   }
 
   private func toolchainLines(_ options: ReportOptions) -> [String] {
@@ -172,6 +156,24 @@ extension LeaksReport {
       lines.append("  " + ShortNames.shortened(text, to: options.style.width - 2))
     }
     return lines + options.more(others.count, LeaksReport.rowsShown, "type", indent: 2)
+  }
+}
+
+extension HeapText {
+  /// The cycle of a leak step by step; no lines where it has none.
+  static func cycle(of group: LeakGroup, _ names: ReportNames, width: Int) -> [String] {
+    guard !group.cycle.isEmpty else { return [] }
+    // Rings of a thousand equal objects say the same a thousand times.
+    let shown = group.cycle.prefix(12)
+    var lines = ["  cycle:"]
+    for step in shown {
+      let text = HeapText.type(step, names) + " " + HeapText.property(step, names)
+      lines.append("    " + ShortNames.shortened(text, to: width - 4))
+    }
+    let rest = group.cycleLength - shown.count
+    if rest > 0 { lines.append("    … \(Units.things(rest, "more object"))") }
+    lines.append("    → " + ShortNames.shortened(names.name(of: shown[0].type), to: width - 6))
+    return lines
   }
 }
 

@@ -67,6 +67,11 @@ extension HistoryReport {
   }
 
   func unpairedLines(_ style: TextStyle) -> [String] {
+    let type = history.object.type
+    if type.kind.hasReferenceCount, !information.recordsReferenceCounts(of: type) {
+      return style.warning(
+        "nothing can be told of them: its retains and releases were not recorded (record --events refcounts)")
+    }
     let pairing = pairing
     let left = pairing.retains.reduce(0) { $0 + $1.count }
     var lines = ["\(Units.things(pairing.paired, "retain")) and as many releases belong together"]

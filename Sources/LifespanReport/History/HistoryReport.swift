@@ -51,7 +51,7 @@ public struct HistoryReport {
     }
     lines += misuses(options.style)
     let type = history.object.type
-    if type.kind.hasReferenceCount, !information.recordsReferenceCounts(of: type) {
+    if view != .unpaired, type.kind.hasReferenceCount, !information.recordsReferenceCounts(of: type) {
       lines.append("retains and releases of this type were not recorded (record --events refcounts)")
     }
     if !history.others.isEmpty {

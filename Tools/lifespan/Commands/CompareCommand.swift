@@ -55,6 +55,7 @@ enum CompareCommand {
       comparison, base: recordings[0], candidate: recordings[1], differences: differences,
       showsAll: arguments.has("--all"))
     candidate.recording.print(report.render(options.report), options.report, candidate.subject)
+    try FailOn.check(limits, against: base.subject, candidate.subject)
     return FailOn.conclude(
       limits.compactMap {
         $0.verdict(

@@ -42,6 +42,7 @@ enum DiffCommand {
     let report = DifferenceReport(
       difference, subject: subject, names: recording.names, isFiltered: options.isFiltered)
     recording.print(report.render(options.report), options.report, subject)
+    try FailOn.check(limits, against: subject)
     return FailOn.conclude(limits.compactMap { verdict($0, difference, to: moments[1]) })
   }
 

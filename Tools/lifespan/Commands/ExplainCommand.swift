@@ -27,6 +27,7 @@ enum ExplainCommand {
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let options = try ReadingOptions(arguments, columnKeys: [])
+    try TraceOperand.checkQuestion(arguments.operands, is: "TYPE")
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
     let recording = try OpenedRecording(typed, options)
     let filter = TypeFilter(include: [arguments.operands.last ?? ""])

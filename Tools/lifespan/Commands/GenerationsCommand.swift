@@ -57,6 +57,7 @@ enum GenerationsCommand {
       generations, chosen: chosen, objects: objects, subject: subject, names: recording.names,
       isFiltered: options.isFiltered)
     recording.print(report.render(options.report), options.report, subject)
+    try FailOn.check(limits, against: subject)
     return FailOn.conclude(verdicts(limits, generations, chosen))
   }
 

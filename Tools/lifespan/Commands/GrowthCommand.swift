@@ -74,7 +74,9 @@ enum GrowthCommand {
       trends, left: try left(trends, recording, options), heap: try OpenedHeap.heap(of: recording, picture: picture),
       subject: try recording.subject(countsDiscarded: false), names: recording.names, isFiltered: options.isFiltered,
       showsAll: arguments.has("--all"))
-    recording.print(report.render(options.report), options.report, try recording.subject(countsDiscarded: false))
+    let subject = try recording.subject(countsDiscarded: false)
+    recording.print(report.render(options.report), options.report, subject)
+    try FailOn.check(limits, against: subject)
     return try conclude(limits, trends)
   }
 
@@ -125,6 +127,7 @@ enum GrowthCommand {
       round, from: moments.0, to: moments.1, heap: try OpenedHeap.heap(of: recording, picture: picture),
       subject: subject, names: recording.names, isFiltered: options.isFiltered, isOverLimit: !verdicts.isEmpty)
     recording.print(report.render(options.report), options.report, subject)
+    try FailOn.check(limits, against: subject)
     return FailOn.conclude(verdicts)
   }
 }

@@ -35,6 +35,7 @@ enum HistoryCommand {
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let options = try ReadingOptions(arguments, columnKeys: [])
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
+    try TraceOperand.checkQuestion(arguments.operands, is: "ADDRESS|@SERIAL")
     let selector = try Self.selector(arguments.operands.last ?? "")
     let recording = try OpenedRecording(typed, laterMarks: options.laterMarks, places: options.symbols)
     let window = try recording.window(arguments)

@@ -41,6 +41,7 @@ enum HoldersCommand {
 
   private static func run(_ arguments: ParsedArguments) throws -> ExitStatus {
     let options = try ReadingOptions(arguments, columnKeys: [])
+    try TraceOperand.checkQuestion(arguments.operands, is: "ADDRESS|@SERIAL|TYPE")
     let selector = try OpenedHeap.selector(arguments.operands.last ?? "")
     let typed = arguments.operands.count == 2 ? arguments.operands.first : nil
     let opened = try OpenedHeap(typed, options, picture: try OpenedHeap.picture(arguments))

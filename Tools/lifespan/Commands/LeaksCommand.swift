@@ -54,6 +54,7 @@ enum LeaksCommand {
       if let withheld = report.leaksWithheld { throw CommandFailure("\(baselineFile): not written: \(withheld)") }
       try TextFile.write(report.updatedBaseline.text, to: baselineFile)
     }
+    try FailOn.check(limits, against: subject)
     return try conclude(limits, report)
   }
 

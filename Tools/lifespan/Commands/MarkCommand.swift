@@ -21,7 +21,13 @@ enum MarkCommand {
     }
     let name = words.first ?? ""
     guard name.utf8.count <= 255 else { throw UsageError.badOperand(name, expected: "a name of at most 255 bytes") }
-    let running = try RunningRecording.select(pid: pid)
+    let running: RunningRecording
+    do {
+      running = try RunningRecording.select(pid: pid)
+    } catch let failure as CommandFailure where pid != nil && arguments.operands.count == 1 {
+      let word = arguments.operands[0]
+      throw CommandFailure("\(failure.line); a number is read as a PID: lifespan mark PID \(word) names a mark \(word)")
+    }
     let message = try running.ask(LIFESPAN_OP_MARK, text: name)
     guard let answer = MarkAnswer(line: message.text) else {
       throw CommandFailure("process \(running.status.pid): its recording is of another version of lifespan")

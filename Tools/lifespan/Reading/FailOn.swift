@@ -84,6 +84,14 @@ enum FailOn: Equatable {
     Int(exactly: percent).map { String($0) } ?? String(percent)
   }
 
+  /// A limit must not pass where events are missing from the end on: nobody knows what they would have told.
+  static func check(_ limits: [FailOn], against subjects: ReportSubject...) throws {
+    guard !limits.isEmpty else { return }
+    for subject in subjects where subject.information.isCut && !subject.isRunning {
+      throw CommandFailure("--fail-on: can't be told: \(subject.information.ending.sentence)")
+    }
+  }
+
   /// Says every verdict on stderr; the status that follows from them.
   static func conclude(_ verdicts: [String]) -> ExitStatus {
     for verdict in verdicts { StandardStreams.errorLine("lifespan: " + verdict) }

@@ -37,6 +37,13 @@ struct TraceOperand {
     return stat(word, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
+  /// Of one word alone the question may have been forgotten, and the word be TRACE. A program may be called like its module.
+  static func checkQuestion(_ operands: [String], is question: String) throws {
+    guard operands.count == 1, let word = operands.first else { return }
+    guard word.hasSuffix(".lifespan") || (isFile(word) && (try? TraceOperand(word).open()) != nil) else { return }
+    throw UsageError.missingOperand("[TRACE] \(question), and \(question) is missing")
+  }
+
   /// The trace that was changed last in the current folder; of two at the same moment the one with the later name.
   private static func newest() throws -> String {
     var best: (name: String, seconds: Int, nanoseconds: Int)?
