@@ -220,7 +220,7 @@ def explain(bench):
         ("cache", "without-limit", "Cache.Page", "linear", "global Cache.cache", "a collection below a global only grows"),
         ("cache", "with-limit", "Cache.Page", "plateau", "global Cache.cache", "a collection below a global holds it"),
         ("timer-owner", "strong", "TimerOwner.ClockScreen", "linear", "CFRunLoopTimer", "a run loop keeps its timers"),
-        ("closure-cycle", "strong", "ClosureCycle.Document", "linear", "Document", "nothing that lives refers to it"),
+        ("closure-cycle", "strong", "ClosureCycle.Document", "linear", "Document", "a closure captures its owner"),
         ("task-stream", "forever", "TaskStream.Page", "linear", "task's stack", "a task waits for what does not come"),
     ):
         one = verdicts(bench, study, variant)

@@ -201,7 +201,9 @@ final class HeapReportTests: XCTestCase {
     XCTAssertTrue(text.contains("    App.Request .breaker\n    → App.Breaker\n\nlikely"), text)
     XCTAssertTrue(text.contains("the objects hold each other in a cycle"), text)
     XCTAssertFalse(text.contains("none of them is in the picture"), text)
-    XCTAssertTrue(KnownPatterns.advice(cycle: [.classInstance, .closure]).contains("captures its owner"))
+    for step in [(ObjectKind.closure, ""), (.classInstance, "onChange: partial apply for closure #2 in A.b()")] {
+      XCTAssertTrue(KnownPatterns.advice(cycle: [(.classInstance, ".a"), step]).contains("captures its owner"))
+    }
   }
 
   // The commands.

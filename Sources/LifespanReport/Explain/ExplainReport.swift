@@ -151,7 +151,8 @@ public struct ExplainReport {
   private var advice: String? {
     guard let holders = facts.holders else { return nil }
     if holders.paths.isEmpty, holders.unreachable > 0 {
-      return KnownPatterns.advice(cycle: leak?.cycle.map(\.type.kind) ?? [])
+      return KnownPatterns.advice(
+        cycle: (leak?.cycle ?? []).map { ($0.type.kind, HeapText.property($0, names)) })
     }
     guard let path else { return nil }
     let lines = HeapText.lines(path, names, indent: 0, width: 10_000)

@@ -55,9 +55,10 @@ enum KnownPatterns {
   }
 
   /// Of objects that no root reaches, by what their cycle is made of; empty where it has none.
-  static func advice(cycle: [ObjectKind]) -> String {
+  static func advice(cycle: [(kind: ObjectKind, property: String)]) -> String {
     guard !cycle.isEmpty else { return ofLeaks }
-    return cycle.contains(.closure)
+    // What captures one object alone has no context of its own: the property's function tells it.
+    return cycle.contains { $0.kind == .closure || $0.property.contains("closure #") }
       ? "a closure captures its owner, which keeps it: capture weakly ([weak self]), or set it to nil when it is done"
       : "the objects hold each other in a cycle: make one of its properties weak, or set it to nil when it is done"
   }
