@@ -43,14 +43,14 @@ static size_t piece_of(const struct pieces *pieces, uint64_t address) {
 static size_t into_pieces(struct pieces *pieces, const struct heap_block *blocks, size_t count) {
   size_t largest = 0, sum = 0;
   uint32_t used = 0;
-  pieces->leaves = calloc(HEAP_TOP, sizeof *pieces->leaves);
+  pieces->leaves = heap_own_cleared(HEAP_TOP, sizeof *pieces->leaves);
   if (!pieces->leaves) return 0;
   for (size_t i = 0; i < count; i++) pieces->leaves[leaf_of(blocks[i].address)] = 1;
   for (size_t i = 0; i < HEAP_TOP; i++)
     if (pieces->leaves[i]) pieces->leaves[i] = used++;
   pieces->count = (size_t)used * PIECES_OF_LEAF;
-  pieces->ends = calloc(pieces->count, sizeof *pieces->ends);
-  pieces->blocks = heap_wide(malloc(count * sizeof *blocks), count * sizeof *blocks);
+  pieces->ends = heap_own_cleared(pieces->count, sizeof *pieces->ends);
+  pieces->blocks = heap_wide(heap_own(count * sizeof *blocks), count * sizeof *blocks);
   if (!pieces->ends || !pieces->blocks) return 0;
   for (size_t i = 0; i < count; i++) pieces->ends[piece_of(pieces, blocks[i].address)]++;
   for (size_t i = 0; i < pieces->count; i++) {
@@ -65,22 +65,22 @@ static size_t into_pieces(struct pieces *pieces, const struct heap_block *blocks
 
 static bool sort(struct heap_block *blocks, size_t count) {
   if (count < 4096) {
-    qsort(blocks, count, sizeof *blocks, by_address);
+    heap_sort(blocks, count, sizeof *blocks, by_address);
     return true;
   }
   struct pieces pieces = {0};
   size_t largest = into_pieces(&pieces, blocks, count), begin = 0;
-  struct heap_block *half = largest ? malloc(largest * sizeof *half) : NULL;
+  struct heap_block *half = largest ? heap_own(largest * sizeof *half) : NULL;
   for (size_t i = 0; half && i < pieces.count; begin = pieces.ends[i++]) {
     size_t length = pieces.ends[i] - begin;
     if (!length) continue;
     sort_by(pieces.blocks + begin, half, length, LOW_SHIFT);
     sort_by(half, blocks + begin, length, LOW_SHIFT + LOW_LOG2);
   }
-  free(pieces.leaves);
-  free(pieces.ends);
-  free(pieces.blocks);
-  free(half);
+  heap_own_free(pieces.leaves);
+  heap_own_free(pieces.ends);
+  heap_own_free(pieces.blocks);
+  heap_own_free(half);
   return half != NULL;
 }
 
@@ -90,7 +90,7 @@ static bool mark_grains(struct heap_index *index, uint32_t number, uint64_t addr
   for (uint64_t grain = address >> HEAP_GRAIN_LOG2; grain <= (address + (size ? size - 1 : 0)) >> HEAP_GRAIN_LOG2; grain++) {
     uint64_t top = grain >> (HEAP_LEAF_LOG2 - HEAP_GRAIN_LOG2);
     if (top >= HEAP_TOP) return true;
-    if (!index->leaves[top]) index->leaves[top] = heap_wide(calloc(LEAF_GRAINS, sizeof(uint32_t)), LEAF_GRAINS * sizeof(uint32_t));
+    if (!index->leaves[top]) index->leaves[top] = heap_wide(heap_own_cleared(LEAF_GRAINS, sizeof(uint32_t)), LEAF_GRAINS * sizeof(uint32_t));
     if (!index->leaves[top]) return false;
     uint32_t *place = &index->leaves[top][grain & (LEAF_GRAINS - 1)];
     if (!*place) *place = number + 1;
@@ -100,8 +100,8 @@ static bool mark_grains(struct heap_index *index, uint32_t number, uint64_t addr
 
 bool heap_index_make(struct heap_index *index, struct heap_block *blocks, size_t count) {
   *index = (struct heap_index){.count = count};
-  index->addresses = heap_wide(malloc((count + 1) * sizeof(uint64_t)), (count + 1) * sizeof(uint64_t));
-  index->leaves = calloc(HEAP_TOP, sizeof *index->leaves);
+  index->addresses = heap_wide(heap_own((count + 1) * sizeof(uint64_t)), (count + 1) * sizeof(uint64_t));
+  index->leaves = heap_own_cleared(HEAP_TOP, sizeof *index->leaves);
   if (!index->addresses || !index->leaves || count >= UINT32_MAX || !sort(blocks, count)) return false;
   for (size_t i = 0; i < count; i++) {
     index->addresses[i] = blocks[i].address;
@@ -111,9 +111,9 @@ bool heap_index_make(struct heap_index *index, struct heap_block *blocks, size_t
 }
 
 void heap_index_free(struct heap_index *index) {
-  free(index->addresses);
-  for (size_t i = 0; index->leaves && i < HEAP_TOP; i++) free(index->leaves[i]);
-  free(index->leaves);
+  heap_own_free(index->addresses);
+  for (size_t i = 0; index->leaves && i < HEAP_TOP; i++) heap_own_free(index->leaves[i]);
+  heap_own_free(index->leaves);
 }
 
 #endif

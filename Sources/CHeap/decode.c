@@ -192,7 +192,7 @@ void heap_free_item(struct heap *heap, const uint8_t *bytes, size_t size) {
 }
 
 void heap_find_special(struct heap *heap) {
-  heap->slab_ends = calloc(heap->count + 1, sizeof *heap->slab_ends);
+  heap->slab_ends = heap_own_cleared(heap->count + 1, sizeof *heap->slab_ends);
   if (!heap->slab_ends) {
     heap->error = ENOMEM;
     return;

@@ -104,7 +104,7 @@ static int by_offset(const void *a, const void *b) {
 }
 
 static void add_fields(struct heap_layout *layout, const struct heap_field *list, uint32_t count) {
-  struct heap_field *fields = count ? realloc(layout->fields, (layout->count + count) * sizeof *fields) : NULL;
+  struct heap_field *fields = count ? heap_own_larger(layout->fields, (layout->count + count) * sizeof *fields) : NULL;
   if (!fields) return;
   layout->fields = fields;
   memcpy(fields + layout->count, list, count * sizeof *fields);
@@ -133,7 +133,7 @@ static void add_property(struct heap *heap, struct heap_layout *layout, const st
 
 void heap_fields_read(struct heap *heap, struct heap_layout *layout) {
   uint64_t metadata = layout->metadata, kind;
-  struct properties *all = malloc(sizeof *all);
+  struct properties *all = heap_own(sizeof *all);
   if (!all) return;
   all->count = 0;
   for (unsigned i = 0; i < CLASSES_MOST && metadata; i++) {
@@ -147,7 +147,7 @@ void heap_fields_read(struct heap *heap, struct heap_layout *layout) {
     if (all->list[i].end > all->list[i].offset) add_property(heap, layout, &all->list[i]);
   }
   layout->known = all->count > 0;
-  free(all);
+  heap_own_free(all);
 }
 
 // A closure's context: how many types it has captured, then their names; no names of its own. Where it is generic, other things come first.

@@ -77,7 +77,7 @@ static uint64_t first_chunk(struct walk *w) {
 
 void heap_find_free(struct heap *heap, uint64_t start, uint64_t end) {
   // Pages that were never touched read as zeros.
-  struct walk w = {.heap = heap, .start = start, .end = end & ~15ull, .bytes = malloc(WINDOW)};
+  struct walk w = {.heap = heap, .start = start, .end = end & ~15ull, .bytes = heap_own(WINDOW)};
   if (!w.bytes) {
     heap->error = ENOMEM;
     return;
@@ -90,7 +90,7 @@ void heap_find_free(struct heap *heap, uint64_t start, uint64_t end) {
     from = chunk + size + 8;
   }
   if (chunk > from) heap_hole(heap, from, chunk);
-  free(w.bytes);
+  heap_own_free(w.bytes);
 }
 
 #endif

@@ -9,18 +9,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include <malloc.h>
-
 #include "lifespan_heap.h"
-
-// In the linked door the next look finds what this one has left in the program's own heap: copies of its memory, full of addresses. They are cleared, so
-// that they hold nothing even where the walk over the allocator's free memory (free.c) comes to an early end. (realloc leaves some behind.)
-extern bool heap_in_program; // not all blocks are known: it may be the process that is looked at
-static inline void heap_forget(void *memory) {
-  if (memory && heap_in_program) memset(memory, 0, malloc_usable_size(memory));
-  (free)(memory);
-}
-#define free(memory) heap_forget(memory)
 
 #define HEAP_NONE UINT32_MAX
 #define HEAP_ADDRESS_MASK 0x00ffffffffffffffull // Swift's spare bits above
@@ -45,6 +34,15 @@ static inline bool heap_memory_word(struct heap_memory *memory, uint64_t address
 }
 // Calls `take` for each stretch of pages between the two that have ever been touched.
 void heap_memory_touched(struct heap_memory *memory, uint64_t start, uint64_t end, void (*take)(void *, uint64_t, uint64_t), void *context);
+
+// ---- Memory of our own, and sorting without any (own.c) ----
+void *heap_own(size_t size); // NULL: none
+void *heap_own_cleared(size_t count, size_t size);
+void *heap_own_larger(void *memory, size_t size); // NULL: none, and `memory` is as it was
+char *heap_own_text(const char *text);
+void heap_own_free(void *memory);
+void heap_own_end(void); // this thread takes no more for this look
+void heap_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *)); // not stable
 
 // Memory of our own of which much is used at once comes in pages of 2 MiB, where the system has them: a tenth of the time goes into page faults else.
 void *heap_wide(void *memory, size_t bytes); // returns it; NULL stays NULL
@@ -249,6 +247,8 @@ uint32_t heap_label_cf(struct heap *heap, uint64_t offset); // of a word of such
 void heap_name_table(struct heap *heap, uint64_t table);
 // unmanaged.c: holds where the runtime counts more references than are found
 void heap_settle_unmanaged(struct heap *heap);
+// left_over.c: takes away what only looks like a reference. When all edges and roots are known.
+void heap_drop_left_over(struct heap *heap);
 // unmanaged.c: how many strong references to an object the runtime counts. False: it is none, or they are not counted.
 bool heap_strong_count(struct heap *heap, uint32_t node, uint64_t *count);
 // roots.c

@@ -20,7 +20,7 @@ static bool more_room(struct heap *heap) {
   struct heap_layout **before = heap->layouts;
   size_t mask = heap->layout_mask, count = before ? mask + 1 : 0;
   heap->layout_mask = before ? mask * 2 + 1 : 1023;
-  heap->layouts = calloc(heap->layout_mask + 1, sizeof *heap->layouts);
+  heap->layouts = heap_own_cleared(heap->layout_mask + 1, sizeof *heap->layouts);
   if (!heap->layouts) {
     heap->layouts = before;
     heap->layout_mask = mask;
@@ -28,7 +28,7 @@ static bool more_room(struct heap *heap) {
   }
   for (size_t i = 0; i < count; i++)
     if (before[i]) heap->layouts[slot_of(heap, before[i]->metadata)] = before[i];
-  free(before);
+  heap_own_free(before);
   return true;
 }
 
@@ -42,7 +42,7 @@ static void read_argument(struct heap *heap, struct heap_argument *argument, uin
   *argument = (struct heap_argument){.size = size.size, .stride = size.stride, .mask = size.mask, .skips = shape.skips};
   // One that is taken for what it looks like as a whole needs no fields.
   if (shape.skips || !parts.count || (parts.count == 1 && list[0].strength == HEAP_CONSERVATIVE)) return;
-  argument->fields = malloc(parts.count * sizeof *list);
+  argument->fields = heap_own(parts.count * sizeof *list);
   if (!argument->fields) return;
   memcpy(argument->fields, list, parts.count * sizeof *list);
   argument->count = parts.count;
@@ -71,7 +71,7 @@ const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata, u
   if (heap->layout_count * 2 >= heap->layout_mask && !more_room(heap)) return NULL;
   size_t at = slot_of(heap, metadata);
   if (heap->layouts[at]) return heap->layouts[at];
-  struct heap_layout *layout = calloc(1, sizeof *layout);
+  struct heap_layout *layout = heap_own_cleared(1, sizeof *layout);
   if (!layout) {
     heap->error = ENOMEM;
     return NULL;
@@ -85,11 +85,11 @@ const struct heap_layout *heap_layout_of(struct heap *heap, uint64_t metadata, u
 
 void heap_layouts_free(struct heap *heap) {
   for (size_t i = 0; heap->layouts && i <= heap->layout_mask; i++) {
-    for (unsigned a = 0; heap->layouts[i] && a < ARGUMENTS; a++) free(heap->layouts[i]->arguments[a].fields);
-    if (heap->layouts[i]) free(heap->layouts[i]->fields);
-    free(heap->layouts[i]);
+    for (unsigned a = 0; heap->layouts[i] && a < ARGUMENTS; a++) heap_own_free(heap->layouts[i]->arguments[a].fields);
+    if (heap->layouts[i]) heap_own_free(heap->layouts[i]->fields);
+    heap_own_free(heap->layouts[i]);
   }
-  free(heap->layouts);
+  heap_own_free(heap->layouts);
 }
 
 #endif

@@ -12,12 +12,12 @@ static uint32_t file_of(struct heap_maps *maps, const char *path, uint64_t start
     if (!strcmp(maps->files[i].path, path)) return (uint32_t)i;
   if (maps->file_count == maps->file_room) {
     size_t room = maps->file_room ? maps->file_room * 2 : 64;
-    struct heap_file *more = realloc(maps->files, room * sizeof *more);
+    struct heap_file *more = heap_own_larger(maps->files, room * sizeof *more);
     if (!more) return HEAP_NONE;
     maps->files = more;
     maps->file_room = room;
   }
-  maps->files[maps->file_count] = (struct heap_file){.path = strdup(path), .base = start};
+  maps->files[maps->file_count] = (struct heap_file){.path = heap_own_text(path), .base = start};
   if (!maps->files[maps->file_count].path) return HEAP_NONE;
   return (uint32_t)maps->file_count++;
 }
@@ -25,7 +25,7 @@ static uint32_t file_of(struct heap_maps *maps, const char *path, uint64_t start
 static bool add(struct heap_maps *maps, const struct heap_mapping *mapping) {
   if (maps->count == maps->room) {
     size_t room = maps->room ? maps->room * 2 : 256;
-    struct heap_mapping *more = realloc(maps->list, room * sizeof *more);
+    struct heap_mapping *more = heap_own_larger(maps->list, room * sizeof *more);
     if (!more) return false;
     maps->list = more;
     maps->room = room;
@@ -51,7 +51,7 @@ int heap_maps_read(struct heap_maps *maps, pid_t pid) {
     const char *text = name ? line + name : "";
     struct heap_mapping mapping = {.start = start, .end = end, .file_offset = offset, .readable = flags[0] == 'r', .writable = flags[1] == 'w',
                                    .executable = flags[2] == 'x', .shared = flags[3] == 's', .file = file_of(maps, text, start)};
-    mapping.path = strdup(text);
+    mapping.path = heap_own_text(text);
     if (!mapping.path || !add(maps, &mapping)) error = ENOMEM;
   }
   free(line);
@@ -60,13 +60,13 @@ int heap_maps_read(struct heap_maps *maps, pid_t pid) {
 }
 
 void heap_maps_free(struct heap_maps *maps) {
-  for (size_t i = 0; i < maps->count; i++) free((char *)maps->list[i].path);
+  for (size_t i = 0; i < maps->count; i++) heap_own_free((char *)maps->list[i].path);
   for (size_t i = 0; i < maps->file_count; i++) {
-    free(maps->files[i].path);
+    heap_own_free(maps->files[i].path);
     heap_symbols_close(maps->files[i].symbols);
   }
-  free(maps->list);
-  free(maps->files);
+  heap_own_free(maps->list);
+  heap_own_free(maps->files);
 }
 
 const struct heap_mapping *heap_maps_find(const struct heap_maps *maps, uint64_t address) {

@@ -19,8 +19,7 @@ struct heap_pages {
 
 void *heap_wide(void *memory, size_t bytes) {
   uint64_t start = ((uint64_t)(uintptr_t)memory + WIDE_PAGE - 1) & -WIDE_PAGE, end = ((uint64_t)(uintptr_t)memory + bytes) & -WIDE_PAGE;
-  // Not in the program's own heap: it would lie in several mappings for ever.
-  if (memory && start < end && !heap_in_program) madvise((void *)(uintptr_t)start, end - start, MADV_HUGEPAGE);
+  if (memory && start < end) madvise((void *)(uintptr_t)start, end - start, MADV_HUGEPAGE);
   return memory;
 }
 
@@ -28,7 +27,7 @@ bool heap_memory_begin(struct heap_memory *memory, pid_t pid) {
   char path[64], whole[64];
   snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
   snprintf(whole, sizeof whole, "/proc/%d/mem", (int)pid);
-  *memory = (struct heap_memory){.pid = pid, .pagemap = open(path, O_RDONLY | O_CLOEXEC), .file = open(whole, O_RDONLY | O_CLOEXEC), .pages = calloc(1, sizeof(struct heap_pages))};
+  *memory = (struct heap_memory){.pid = pid, .pagemap = open(path, O_RDONLY | O_CLOEXEC), .file = open(whole, O_RDONLY | O_CLOEXEC), .pages = heap_own_cleared(1, sizeof(struct heap_pages))};
   return memory->pages;
 }
 
@@ -36,8 +35,8 @@ void heap_memory_end(struct heap_memory *memory) {
   if (memory->pagemap >= 0) close(memory->pagemap);
   if (memory->file >= 0) close(memory->file);
   if (memory->pages)
-    for (size_t i = 0; i < 1u << PAGES_LOG2; i++) free(memory->pages->bytes[i]);
-  free(memory->pages);
+    for (size_t i = 0; i < 1u << PAGES_LOG2; i++) heap_own_free(memory->pages->bytes[i]);
+  heap_own_free(memory->pages);
 }
 
 size_t heap_memory_read(struct heap_memory *memory, uint64_t address, void *bytes, size_t length) {
@@ -58,7 +57,7 @@ static const uint8_t *page_at(struct heap_memory *memory, uint64_t number) {
   size_t slot = (size_t)((number * 0x9e3779b97f4a7c15ull) >> (64 - PAGES_LOG2));
   struct heap_pages *pages = memory->pages;
   if (pages->numbers[slot] == number + 1) return pages->bytes[slot];
-  if (!pages->bytes[slot]) pages->bytes[slot] = malloc(HEAP_PAGE);
+  if (!pages->bytes[slot]) pages->bytes[slot] = heap_own(HEAP_PAGE);
   pages->numbers[slot] = 0;
   if (!pages->bytes[slot] || heap_memory_read(memory, number * HEAP_PAGE, pages->bytes[slot], HEAP_PAGE) != HEAP_PAGE) return NULL;
   pages->numbers[slot] = number + 1;

@@ -31,7 +31,7 @@ static const struct {
     {"CFDictionary", "values", 48},    {"CFDictionary", "keys", 56},          {"CFArray", "storage", 48},
 };
 
-void heap_names_begin(struct heap *heap) { heap->own_names = calloc(1, sizeof *heap->own_names); }
+void heap_names_begin(struct heap *heap) { heap->own_names = heap_own_cleared(1, sizeof *heap->own_names); }
 
 static bool cf_class_name(struct heap *heap, uint64_t place, char *name, size_t room) {
   uint64_t class, text;

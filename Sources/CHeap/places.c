@@ -84,7 +84,7 @@ static uint64_t first_module(struct heap *heap) {
 
 void heap_find_thread_locals(struct heap *heap) {
   uint64_t offset = 0, top = 0, bottom = 0, map[4]; // link_map: address, name, dynamic section, next
-  heap->tls = calloc(MODULES_MOST, sizeof *heap->tls);
+  heap->tls = heap_own_cleared(MODULES_MOST, sizeof *heap->tls);
   uint64_t module = first_module(heap);
   for (unsigned i = 0; heap->tls && module && i < MODULES_MOST && heap_memory_small(&heap->memory, module, map, sizeof map); i++, module = map[3]) {
     uint32_t file = file_with_base(heap, map[2]);

@@ -9,7 +9,7 @@
 void *report_add(struct report_writer *w, struct report_list *list, const void *item, size_t size) {
   if (list->used + size > list->room) {
     size_t room = (list->used + size) * 2 + 1024;
-    uint8_t *more = realloc(list->bytes, room);
+    uint8_t *more = heap_own_larger(list->bytes, room);
     if (!more) {
       w->failed = true;
       return NULL;
@@ -44,7 +44,7 @@ uint32_t report_label(struct report_writer *w, uint32_t label) {
 
 bool report_begin(struct report_writer *w, struct heap *heap, const struct heap_report_facts *facts) {
   *w = (struct report_writer){.heap = heap};
-  w->label_texts = calloc(heap->label_count + 1, sizeof *w->label_texts);
+  w->label_texts = heap_own_cleared(heap->label_count + 1, sizeof *w->label_texts);
   if (!w->label_texts || !verdict_make(&w->verdict, heap) || !report_add(w, &w->texts, "", 1)) return false;
   w->head.objects = heap->count;
   w->head.roots = heap->root_count;
@@ -62,8 +62,8 @@ bool report_begin(struct report_writer *w, struct heap *heap, const struct heap_
 
 void report_free(struct report_writer *w) {
   struct report_list *lists[] = {&w->leaks, &w->rows, &w->steps, &w->holders, &w->roots, &w->lost, &w->texts};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]->bytes);
-  free(w->label_texts);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) heap_own_free(lists[i]->bytes);
+  heap_own_free(w->label_texts);
   verdict_free(&w->verdict);
 }
 

@@ -58,8 +58,8 @@ static void write_path(struct report_writer *w, uint32_t node) {
 // From the head of a leak: backwards to a block that nothing lost holds from above, or to the last new one of a cycle.
 static bool write_leak_path(struct report_writer *w, uint32_t node) {
   const struct verdict *v = &w->verdict;
-  uint64_t *next = malloc(((size_t)v->count + 1) * sizeof *next);
-  uint32_t *queue = malloc(((size_t)v->count + 1) * sizeof *queue);
+  uint64_t *next = heap_own(((size_t)v->count + 1) * sizeof *next);
+  uint32_t *queue = heap_own(((size_t)v->count + 1) * sizeof *queue);
   size_t to = 0;
   if (!next || !queue) goto end;
   memset(next, 0xff, ((size_t)v->count + 1) * sizeof *next);
@@ -80,8 +80,8 @@ static bool write_leak_path(struct report_writer *w, uint32_t node) {
     at = v->heap->edges[next[at]].target;
   }
 end:
-  free(next);
-  free(queue);
+  heap_own_free(next);
+  heap_own_free(queue);
   return to > 0;
 }
 

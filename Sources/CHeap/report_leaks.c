@@ -42,8 +42,8 @@ static bool is_before(const struct heap *heap, uint32_t a, uint32_t b) {
 
 static bool list_members(struct leaks *l) {
   const struct verdict *v = &l->w->verdict;
-  l->member_begin = calloc((size_t)v->components + 2, 4);
-  l->members = malloc(((size_t)v->count + 1) * 4);
+  l->member_begin = heap_own_cleared((size_t)v->components + 2, 4);
+  l->members = heap_own(((size_t)v->count + 1) * 4);
   if (!l->member_begin || !l->members) return false;
   for (uint32_t node = 0; node < v->count; node++)
     if (v->component[node] != HEAP_NONE) l->member_begin[v->component[node] + 2]++;
@@ -212,10 +212,10 @@ static bool find(struct leaks *l) {
   struct verdict *v = &l->w->verdict;
   size_t nodes = (size_t)v->count + 1;
   if (!verdict_components(v) || !list_members(l)) return false;
-  l->heads = malloc(((size_t)v->components + 1) * sizeof *l->heads);
-  l->came = calloc(nodes, 4);
-  l->queue = malloc(nodes * 4);
-  l->counted = calloc(nodes, 1);
+  l->heads = heap_own(((size_t)v->components + 1) * sizeof *l->heads);
+  l->came = heap_own_cleared(nodes, 4);
+  l->queue = heap_own(nodes * 4);
+  l->counted = heap_own_cleared(nodes, 1);
   if (!l->heads || !l->came || !l->queue || !l->counted) return false;
   for (uint32_t i = 0; i < v->components; i++)
     if (!v->held[i]) add_head(l, i);
@@ -234,7 +234,7 @@ int heap_report_leaks(struct heap *heap, const struct heap_report_facts *facts, 
   struct leaks l = {.w = &w};
   bool made = report_begin(&w, heap, facts) && (w.head.withheld || find(&l));
   void *lists[] = {l.heads, l.members, l.member_begin, l.cycles, l.came, l.queue, l.counted};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) heap_own_free(lists[i]);
   if (made) return report_end(&w, report);
   report_free(&w);
   return ENOMEM;

@@ -52,7 +52,7 @@ static void take_words(struct heap *heap, const uint64_t *words, size_t count, u
 static void take_range(struct heap *heap, uint64_t start, uint64_t end, const struct place *place) {
   static const size_t room = PIECE;
   start = (start + 7) & ~7ull;
-  uint64_t *words = start < end ? malloc(room) : NULL;
+  uint64_t *words = start < end ? heap_own(room) : NULL;
   while (words && start + 8 <= end) {
     size_t length = end - start < room ? (size_t)(end - start) & ~7ull : room;
     size_t got = heap_memory_read(&heap->memory, start, words, length);
@@ -64,7 +64,7 @@ static void take_range(struct heap *heap, uint64_t start, uint64_t end, const st
       start += length;
     }
   }
-  free(words);
+  heap_own_free(words);
 }
 
 // ---- What is left of a mapping ----------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ void heap_find_roots(struct heap *heap) {
     drop_old_stacks(heap, m);
     find_arenas(heap, m);
   }
-  if (heap->hole_count) qsort(heap->holes, heap->hole_count, sizeof *heap->holes, by_start);
+  if (heap->hole_count) heap_sort(heap->holes, heap->hole_count, sizeof *heap->holes, by_start);
   for (size_t i = 0; i < heap->maps.count && !heap->error; i++) take_kind(heap, &heap->maps.list[i]);
   heap_follow_unknown(heap);
 }

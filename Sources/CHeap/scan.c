@@ -13,7 +13,7 @@
 void *heap_more(struct heap *heap, void *list, size_t *room, size_t used, size_t size) {
   if (used < *room) return list;
   size_t more = *room ? *room + *room / 2 : 4096;
-  void *larger = heap_wide(realloc(list, more * size), more * size);
+  void *larger = heap_wide(heap_own_larger(list, more * size), more * size);
   if (!larger) {
     heap->error = ENOMEM;
     return NULL;
@@ -32,14 +32,14 @@ static uint64_t text_hash(const char *text) {
 
 static bool labels_double(struct heap *heap) {
   size_t mask = heap->label_mask ? heap->label_mask * 2 + 1 : 1023;
-  uint32_t *hash = calloc(mask + 1, sizeof *hash);
+  uint32_t *hash = heap_own_cleared(mask + 1, sizeof *hash);
   if (!hash) return false;
   for (size_t i = 1; i < heap->label_count; i++) {
     size_t at = text_hash(heap->labels[i]) & mask;
     while (hash[at]) at = (at + 1) & mask;
     hash[at] = (uint32_t)i;
   }
-  free(heap->label_hash);
+  heap_own_free(heap->label_hash);
   heap->label_hash = hash;
   heap->label_mask = mask;
   return true;
@@ -54,7 +54,7 @@ uint32_t heap_label_of(struct heap *heap, const char *text) {
   char **labels = heap_more(heap, heap->labels, &heap->label_room, heap->label_count, sizeof *labels);
   if (!labels) return 0;
   heap->labels = labels;
-  if (!(labels[heap->label_count] = strdup(text))) return 0;
+  if (!(labels[heap->label_count] = heap_own_text(text))) return 0;
   heap->label_hash[at] = (uint32_t)heap->label_count;
   return (uint32_t)heap->label_count++;
 }
@@ -239,10 +239,10 @@ static bool read_window(struct heap *heap, struct window *w, uint32_t first) {
     if (next > end) end = next;
   }
   if (end - start > w->room) {
-    free(w->bytes);
+    heap_own_free(w->bytes);
     w->length = 0;
     w->room = 0;
-    w->bytes = malloc(end - start + 64);
+    w->bytes = heap_own(end - start + 64);
     if (!w->bytes) return false;
     w->room = end - start;
   }
@@ -274,7 +274,7 @@ static void scan_blocks(struct heap *heap) {
     scan_block(heap, bytes, block->size, usable);
   }
   heap->begin[heap->count] = heap->edge_count;
-  free(w.bytes);
+  heap_own_free(w.bytes);
 }
 
 // What a side table holds of its object is no reference.
@@ -291,20 +291,17 @@ static void root_in_flight(struct heap *heap) {
     if (heap->flags[i] & HEAP_FLAG_IN_FLIGHT) heap_add_root(heap, heap->blocks[i].address, HEAP_ROOT_IN_FLIGHT, false, 0, UINT32_MAX);
 }
 
-bool heap_in_program;
-
 struct heap *heap_begin(const struct heap_input *input) {
-  heap_in_program = !input->knows_all;
-  struct heap *heap = calloc(1, sizeof *heap);
+  struct heap *heap = heap_own_cleared(1, sizeof *heap);
   if (!heap) return NULL;
   heap->input = input;
   heap->blocks = input->blocks;
   heap->count = input->count;
-  heap->flags = calloc(heap->count + 1, 1);
-  heap->names = calloc(heap->count + 1, sizeof *heap->names);
-  heap->begin = heap_wide(calloc(heap->count + 2, sizeof *heap->begin), (heap->count + 2) * sizeof *heap->begin);
-  heap->rooted = calloc(heap->count + 1, 1);
-  heap->labels = calloc(4096, sizeof *heap->labels);
+  heap->flags = heap_own_cleared(heap->count + 1, 1);
+  heap->names = heap_own_cleared(heap->count + 1, sizeof *heap->names);
+  heap->begin = heap_wide(heap_own_cleared(heap->count + 2, sizeof *heap->begin), (heap->count + 2) * sizeof *heap->begin);
+  heap->rooted = heap_own_cleared(heap->count + 1, 1);
+  heap->labels = heap_own_cleared(4096, sizeof *heap->labels);
   heap->label_room = 4096;
   heap->label_count = 1;
   bool made = heap->flags && heap->names && heap->begin && heap->rooted && heap->labels && labels_double(heap) &&
@@ -325,6 +322,7 @@ int heap_scan(struct heap *heap) {
   heap_settle_unmanaged(heap);
   heap_find_roots(heap);
   root_in_flight(heap);
+  heap_drop_left_over(heap);
   if (!heap->error && heap->count && !heap->memory.bytes) heap->error = ESRCH;
   return heap->error;
 }
@@ -336,10 +334,11 @@ void heap_end(struct heap *heap) {
   heap_memory_end(&heap->memory);
   heap_index_free(&heap->index);
   heap_maps_free(&heap->maps);
-  for (size_t i = 1; heap->labels && i < heap->label_count; i++) free(heap->labels[i]);
+  for (size_t i = 1; heap->labels && i < heap->label_count; i++) heap_own_free(heap->labels[i]);
   void *lists[] = {heap->flags, heap->names, heap->begin, heap->rooted, heap->labels, heap->edges, heap->roots, heap->label_hash, heap->slab_ends, heap->holes, heap->tls, heap->own_names, heap->arenas};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
-  free(heap);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) heap_own_free(lists[i]);
+  heap_own_free(heap);
+  heap_own_end();
 }
 
 // ---- What came of it --------------------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ static void take_symbols(struct heap_symbol_table *t, const Elf64_Shdr *sections
   const char *text = inside(t, names->sh_offset, names->sh_size);
   size_t number = table->sh_size / sizeof(Elf64_Sym);
   if (!text || !names->sh_size || text[names->sh_size - 1]) return;
-  struct entry *more = realloc(t->entries, (t->count + number) * sizeof *more);
+  struct entry *more = heap_own_larger(t->entries, (t->count + number) * sizeof *more);
   if (!more) return;
   t->entries = more;
   for (size_t i = 0; i < number; i++) {
@@ -77,14 +77,14 @@ struct heap_symbol_table *heap_symbols_open(pid_t pid, const char *path) {
   if (file < 0) file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;
   if (file < 0) return NULL;
-  struct heap_symbol_table *t = calloc(1, sizeof *t);
+  struct heap_symbol_table *t = heap_own_cleared(1, sizeof *t);
   if (t && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes != MAP_FAILED) t->bytes = bytes, t->length = (size_t)status.st_size;
   }
   close(file);
   if (!t || !t->bytes) {
-    free(t);
+    heap_own_free(t);
     return NULL;
   }
   unsigned count;
@@ -100,8 +100,8 @@ struct heap_symbol_table *heap_symbols_open(pid_t pid, const char *path) {
 void heap_symbols_close(struct heap_symbol_table *t) {
   if (!t) return;
   munmap((void *)t->bytes, t->length);
-  free(t->entries);
-  free(t);
+  heap_own_free(t->entries);
+  heap_own_free(t);
 }
 
 bool heap_symbols_find(const struct heap_symbol_table *t, unsigned kind, uint64_t address, struct heap_symbol *symbol) {

@@ -46,11 +46,11 @@ static bool is_free(const struct heap *heap, uint64_t place) {
 void heap_note_unknown(struct heap *heap, uint64_t word) {
   if (word % 16 || word >> 47 || word < HEAP_PAGE || (heap->unknown && heap->unknown->count == BLOCKS_MOST) || !is_allocators(heap, word) || is_free(heap, word)) return;
   if (!heap->unknown) {
-    struct heap_unknown *made = calloc(1, sizeof *made);
-    if (made) made->places = calloc(2 * BLOCKS_MOST, sizeof *made->places), made->list = calloc(BLOCKS_MOST, sizeof *made->list);
+    struct heap_unknown *made = heap_own_cleared(1, sizeof *made);
+    if (made) made->places = heap_own_cleared(2 * BLOCKS_MOST, sizeof *made->places), made->list = heap_own_cleared(BLOCKS_MOST, sizeof *made->list);
     if (!made || !made->places || !made->list) {
       heap->error = ENOMEM;
-      free(made);
+      heap_own_free(made);
       return;
     }
     heap->unknown = made;
@@ -87,9 +87,9 @@ void heap_follow_unknown(struct heap *heap) {
 
 void heap_unknown_free(struct heap *heap) {
   if (!heap->unknown) return;
-  free(heap->unknown->places);
-  free(heap->unknown->list);
-  free(heap->unknown);
+  heap_own_free(heap->unknown->places);
+  heap_own_free(heap->unknown->list);
+  heap_own_free(heap->unknown);
 }
 
 #endif

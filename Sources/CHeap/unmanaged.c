@@ -22,7 +22,7 @@ bool heap_strong_count(struct heap *heap, uint32_t node, uint64_t *count) {
 
 // Those that are known to count. Words of unknown layout may be none.
 static uint32_t *count_strong_edges(struct heap *heap) {
-  uint32_t *counts = calloc(heap->count + 1, sizeof *counts);
+  uint32_t *counts = heap_own_cleared(heap->count + 1, sizeof *counts);
   for (uint64_t i = 0; counts && i < heap->edge_count; i++)
     if (heap->edges[i].strength == HEAP_STRONG) counts[heap->edges[i].target]++;
   return counts;
@@ -42,7 +42,7 @@ void heap_settle_unmanaged(struct heap *heap) {
     bool holds = !heap_strong_count(heap, edge->target, &counted) || counted > counts[edge->target];
     edge->strength = holds ? HEAP_CONSERVATIVE : HEAP_UNMANAGED;
   }
-  free(counts);
+  heap_own_free(counts);
 }
 
 #endif

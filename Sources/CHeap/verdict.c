@@ -16,9 +16,9 @@ bool verdict_holds(const struct verdict *v, uint64_t edge) {
 static bool make_back(struct verdict *v) {
   const struct heap *heap = v->heap;
   size_t edges = heap->edge_count;
-  v->sources = malloc((edges + 1) * sizeof *v->sources);
-  v->back = malloc((edges + 1) * sizeof *v->back);
-  v->back_begin = calloc(v->count + 2, sizeof *v->back_begin);
+  v->sources = heap_own((edges + 1) * sizeof *v->sources);
+  v->back = heap_own((edges + 1) * sizeof *v->back);
+  v->back_begin = heap_own_cleared(v->count + 2, sizeof *v->back_begin);
   if (!v->sources || !v->back || !v->back_begin || edges >= HEAP_NONE) return false;
   for (uint32_t node = 0; node < v->count; node++) {
     for (uint64_t edge = heap->begin[node]; edge < heap->begin[node + 1]; edge++) {
@@ -58,18 +58,9 @@ static void walk(struct verdict *v, uint32_t *queue, size_t from, size_t *to, ui
   }
 }
 
-// All references to it that the runtime counts stand in other objects, none of which anything sure reaches: a word of a stack or of memory that is not known
-// holds none of them, and is what is left of one.
-static bool is_accounted(const struct verdict *v, struct heap *heap, uint32_t node) {
-  uint64_t counted, strong = 0;
-  if (heap->flags[node] & (HEAP_FLAG_ZOMBIE | HEAP_FLAG_TASK | HEAP_FLAG_IN_FLIGHT) || !heap_strong_count(heap, node, &counted)) return false;
-  for (uint64_t i = v->back_begin[node]; i < v->back_begin[node + 1]; i++)
-    if (heap->edges[v->back[i]].strength == HEAP_STRONG && verdict_holds(v, v->back[i])) strong++;
-  return strong && strong == counted;
-}
-
-static bool reach(struct verdict *v, struct heap *heap) {
-  uint32_t *queue = malloc(((size_t)v->count + 1) * sizeof *queue);
+static bool reach(struct verdict *v) {
+  const struct heap *heap = v->heap;
+  uint32_t *queue = heap_own(((size_t)v->count + 1) * sizeof *queue);
   if (!queue) return false;
   size_t done = 0;
   for (unsigned pass = 0; pass < PASSES; pass++) {
@@ -79,7 +70,6 @@ static bool reach(struct verdict *v, struct heap *heap) {
       for (size_t i = 0; i < heap->root_count; i++) {
         const struct heap_root *root = &heap->roots[i];
         if (pass_of(root) != pass || rank_of(root) != rank || v->grades[root->target] != HEAP_LOST) continue;
-        if (root->maybe && is_accounted(v, heap, root->target)) continue;
         v->grades[root->target] = grade;
         v->root[root->target] = (uint32_t)i;
         queue[to++] = root->target;
@@ -88,20 +78,20 @@ static bool reach(struct verdict *v, struct heap *heap) {
     walk(v, queue, done, &to, grade);
     done = to;
   }
-  free(queue);
+  heap_own_free(queue);
   return true;
 }
 
 bool verdict_make(struct verdict *v, struct heap *heap) {
   *v = (struct verdict){.heap = heap, .count = (uint32_t)heap->count};
   size_t nodes = heap->count + 1;
-  v->grades = calloc(nodes, 1);
-  v->came = malloc(nodes * sizeof *v->came);
-  v->root = malloc(nodes * sizeof *v->root);
+  v->grades = heap_own_cleared(nodes, 1);
+  v->came = heap_own(nodes * sizeof *v->came);
+  v->root = heap_own(nodes * sizeof *v->root);
   if (!v->grades || !v->came || !v->root || !make_back(v)) return false;
   memset(v->came, 0xff, nodes * sizeof *v->came);
   memset(v->root, 0xff, nodes * sizeof *v->root);
-  return reach(v, heap);
+  return reach(v);
 }
 
 // ---- Components -------------------------------------------------------------------------------------------------------------------
@@ -174,10 +164,10 @@ static void find_held(struct verdict *v) {
 
 bool verdict_components(struct verdict *v) {
   size_t nodes = (size_t)v->count + 1;
-  struct search s = {.index = calloc(nodes, 4), .low = malloc(nodes * 4), .open = malloc(nodes * 4), .path = malloc(nodes * sizeof *s.path)};
-  v->component = malloc(nodes * sizeof *v->component);
-  v->cyclic = calloc(nodes, 1);
-  v->held = calloc(nodes, 1);
+  struct search s = {.index = heap_own_cleared(nodes, 4), .low = heap_own(nodes * 4), .open = heap_own(nodes * 4), .path = heap_own(nodes * sizeof *s.path)};
+  v->component = heap_own(nodes * sizeof *v->component);
+  v->cyclic = heap_own_cleared(nodes, 1);
+  v->held = heap_own_cleared(nodes, 1);
   bool made = s.index && s.low && s.open && s.path && v->component && v->cyclic && v->held;
   if (made) {
     memset(v->component, 0xff, nodes * sizeof *v->component);
@@ -185,16 +175,16 @@ bool verdict_components(struct verdict *v) {
       if (is_lost(v, node) && !s.index[node]) visit(v, &s, node);
     find_held(v);
   }
-  free(s.index);
-  free(s.low);
-  free(s.open);
-  free(s.path);
+  heap_own_free(s.index);
+  heap_own_free(s.low);
+  heap_own_free(s.open);
+  heap_own_free(s.path);
   return made;
 }
 
 void verdict_free(struct verdict *v) {
   void *lists[] = {v->sources, v->back, v->back_begin, v->grades, v->came, v->root, v->component, v->cyclic, v->held};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) heap_own_free(lists[i]);
 }
 
 #endif

@@ -20,6 +20,7 @@ enum Stored {
   enum RemovedFromSet {}
   enum BehindKeyPath {}
   enum InActorsQueue {}
+  enum InUnusedPayload {}
 }
 
 struct Outermost {
@@ -144,6 +145,17 @@ actor Idle {}
     of: Unmanaged.passUnretained(object).toOpaque(), toByteOffset: 104, as: UnsafeMutableRawPointer.self)
 }
 
+/// In the part of an enum's payload that its case does not use: what lay on the stack where the value was made.
+@inline(never) func leaveInPayload(_ object: Leaked<Stored.InUnusedPayload>) {
+  object.itself = object
+  let holder = Case(.number(7))
+  anchors.append(Anchor())
+  anchors.last?.kept.append(holder)
+  Unmanaged.passUnretained(holder).toOpaque().storeBytes(
+    of: Unmanaged.passUnretained(object).toOpaque(), toByteOffset: 24, as: UnsafeMutableRawPointer.self)
+  guard case .number(7) = holder.value else { fatalError("the payload's second word is in use") }
+}
+
 /// What a deque and a set have held: retained once more, then taken out.
 @inline(never) func leftInStorage() {
   let deque = Deque<Animal>(capacity: 10 * times)
@@ -165,6 +177,8 @@ actor Idle {}
   expected.append((String(reflecting: Leaked<Stored.BehindKeyPath>.self), times))
   for _ in 0..<times { leaveInQueue(Leaked<Stored.InActorsQueue>()) }
   expected.append((String(reflecting: Leaked<Stored.InActorsQueue>.self), times))
+  for _ in 0..<times { leaveInPayload(Leaked<Stored.InUnusedPayload>()) }
+  expected.append((String(reflecting: Leaked<Stored.InUnusedPayload>.self), times))
   keptDeque = deque
   keptSet = set
   expected.append((String(reflecting: Leaked<Stored.PoppedFromDeque>.self), times))
