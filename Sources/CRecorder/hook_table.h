@@ -47,6 +47,9 @@ enum lifespan_hook_group {
   X(swift_enumerateAllMetadataSections)            \
   X(swift_task_getCurrent)                         \
   X(swift_task_getJobTaskId)                       \
+  X(swift_job_run)                                 \
+  X(swift_task_alloc)                              \
+  X(swift_task_dealloc)                            \
   X(_swift_concurrency_debug_asyncTaskMetadata)    \
   X(_swift_allocObject)                            \
   X(_swift_retain)

@@ -19,7 +19,7 @@ void lifespan_tasks_made(void) {
 // A runtime that was loaded late gets a thread's variables from malloc at the first look: nobody's block, as it is ours.
 static bool came_late;
 
-static inline void *current(void) {
+static void *current(void) {
   if (LIKELY(!came_late)) return current_task();
   uintptr_t was = lifespan_quiet_begin(LIFESPAN_QUIET_OURS);
   void *task = current_task();
@@ -30,6 +30,7 @@ static inline void *current(void) {
 void lifespan_tasks_start(void) {
   came_late = atomic_load(&lifespan_process.map->runtime) != LIFESPAN_RUNTIME_THERE;
   current_task = (void *(*)(void))lifespan_symbol("swift_task_getCurrent");
+  lifespan_walk_tasks_start(lifespan_symbol("swift_job_run"), lifespan_symbol("swift_task_alloc"), lifespan_symbol("swift_task_dealloc"), current_task ? current : NULL);
   job_task_id = (uint64_t(*)(const void *))lifespan_symbol("swift_task_getJobTaskId");
 }
 

@@ -28,6 +28,10 @@ struct lifespan_walk {
   uint32_t end;          // enum lifespan_stack_end: why it stopped
   uint32_t epoch;        // load-map epoch of the last walk; a change drops everything kept
   uint64_t manner;       // the unwinder's own: mode and depth of the last walk, where they are of the usual kind
+  uint32_t task;         // the unwinder's own: enum unwind_task_part: what the last walk took from the thread's task
+  uint32_t callers;      // of `count`: frames from the task's contexts, at the root
+  uintptr_t run_slot;    // where the return address to the function that runs jobs lay
+  uintptr_t context_slot; // where the context of the function that it called lay
   uint64_t pcs[LIFESPAN_WALK_FRAMES];   // return addresses, root first
   uint32_t nodes[LIFESPAN_WALK_FRAMES]; // the caller's: stack node of each frame, valid for the first `kept`
   uint64_t hashes[LIFESPAN_WALK_FRAMES]; // the caller's, likewise: of the frames from the root to each
@@ -67,6 +71,10 @@ unsigned lifespan_walk_reference(const struct lifespan_walk *bounds, uintptr_t p
 // Does a walk agree with the reference's frames (innermost first)? Compared are the frames on the stack: a walk that went on through
 // async contexts, or was cut, agrees when all frames up to there are the same. In hooks.
 bool lifespan_walk_agrees(const struct lifespan_walk *walk, const uint64_t *pcs, unsigned count);
+
+// Where a stack goes on in its task (unwind_tasks.c): the runtime's functions, any of them NULL, and what gives the thread's current task. False:
+// this runtime's code is not of the known shape, and stacks end at its executors. One thread, outside hooks.
+bool lifespan_walk_tasks_start(const void *job_run, const void *task_alloc, const void *task_dealloc, void *(*current)(void));
 
 // Opens libunwind (dlopen RTLD_LOCAL) for the two uses above. One thread, outside hooks. Returns NULL or why not.
 const char *lifespan_reference_start(void);

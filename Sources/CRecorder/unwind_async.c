@@ -15,12 +15,8 @@
 #include "sandbox.h"
 #include "unwind_step.h"
 
-static bool is_pointer(uintptr_t value) {
-  return value % 8 == 0 && value >= IMAGES_LOWEST && value < IMAGES_HIGHEST;
-}
-
 // Asked without harm: a change of the signal mask that cannot be made copies the wanted mask first.
-static bool is_readable(uintptr_t address) {
+bool unwind_can_read(uintptr_t address) {
   if (!lifespan_may(LIFESPAN_CALL_SIGPROCMASK)) return false;
   return lifespan_raw4(SYS_rt_sigprocmask, -1, (long)address, 0, 8) == -EINVAL;
 }
@@ -29,8 +25,8 @@ unsigned unwind_async(uintptr_t context, uint64_t *pcs, unsigned room, bool care
   unsigned count = 0;
   struct rows_row row;
   *whole = true;
-  while (is_pointer(context)) {
-    if (careful && !(is_readable(context) && is_readable(context + 8))) break;
+  while (unwind_is_pointer(context)) {
+    if (careful && !(unwind_can_read(context) && unwind_can_read(context + 8))) break;
     uintptr_t parent = unwind_word(context), resume = unwind_word(context + 8);
     if (!images_row_cached(resume, &row)) break;
     if (count == room) {

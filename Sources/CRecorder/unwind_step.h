@@ -32,6 +32,12 @@ ROWS_INLINE bool unwind_readable(const struct unwind_state *s, uintptr_t address
 
 static inline uintptr_t unwind_word(uintptr_t address) { return *(const uintptr_t *)address; }
 
+static inline bool unwind_is_pointer(uintptr_t value) {
+  return value % 8 == 0 && value >= IMAGES_LOWEST && value < IMAGES_HIGHEST;
+}
+
+bool unwind_can_read(uintptr_t address); // asks the kernel
+
 // After the step out of a frame: whether it was an async function's. A mark stands on a frame pointer of this very stack. Where the caller
 // keeps none, its rbp is saved here with whatever it holds (a hash, a count with flags): that is no mark, whatever its highest bits say.
 ROWS_INLINE bool unwind_async_mark(const struct unwind_state *s) {
@@ -95,6 +101,16 @@ ROWS_INLINE int unwind_step(struct unwind_state *s, struct rows_row row) {
 }
 
 #define UNWIND_CONTEXTS 64u
+
+// What a walk took from the thread's task. FOLLOWED: instead of the executor's frames, the functions that wait for the innermost one.
+enum unwind_task_part { UNWIND_TASK_NOT_MET = 0, UNWIND_TASK_UNKNOWN, UNWIND_TASK_FOLLOWED, UNWIND_TASK_CUT };
+
+// The callers of the async function with this context, which the thread's task runs: innermost first, none for the task's first function.
+// UNKNOWN: it is no context of the task's; CUT: there are more than `room`, or than can be found. `careful`: the task may be no longer this thread's.
+enum unwind_task_part unwind_task_callers(uintptr_t context, uint64_t *pcs, unsigned room, bool careful, unsigned *count);
+
+// Return address of a task in the function that runs jobs; 0: not known.
+extern uintptr_t unwind_task_run;
 
 // An async frame's callers: fills `pcs`, innermost first, from the chain that begins with its own context. 0: there is
 // none that can be followed. `whole`: the chain's end was reached. `careful`: its contexts may be gone.

@@ -64,7 +64,7 @@ ROWS_INLINE bool unchanged(const struct frame *f, uintptr_t sp, uintptr_t hi) {
 
 // How many frames from the root have every word unchanged that the walk beyond them read. Reads only above `sp`.
 ROWS_INLINE uint32_t verified(struct lifespan_walk *w, uintptr_t sp) {
-  const struct frame *f = frames_of(w), *end = f + w->count;
+  const struct frame *f = frames_of(w) + w->callers, *end = frames_of(w) + w->count;
   while (end > f && end[-1].slot < sp + 8) end--; // slots fall from frame to frame
   while (f < end) {
     while (f + 8 <= end && all_unchanged(f, 8)) f += 8;
@@ -153,7 +153,16 @@ ROWS_INLINE int row_step(struct unwind_state *s, bool by_rows, struct rows_row *
   return unwind_step(s, *row);
 }
 
-// Puts the callers in the task's contexts in front of the new frames; the new position.
+// Puts callers that are not on the stack in front of the new frames; the new position.
+static uint32_t put_callers(struct lifespan_walk *w, uint32_t position, const uint64_t *callers, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    position--;
+    w->pcs[position] = callers[i];
+    frames_of(w)[position] = (struct frame){.pc = callers[i]};
+  }
+  return position;
+}
+
 static __attribute__((noinline)) uint32_t add_async(struct lifespan_walk *w, uint32_t position, uintptr_t context,
                                                     uint32_t depth, bool careful, int *end) {
   uint64_t callers[UNWIND_CONTEXTS];
@@ -162,13 +171,53 @@ static __attribute__((noinline)) uint32_t add_async(struct lifespan_walk *w, uin
   if (room > UNWIND_CONTEXTS) room = UNWIND_CONTEXTS;
   unsigned count = unwind_async(context, callers, room, careful, &whole);
   if (!count) return position;
-  for (unsigned i = 0; i < count; i++) {
-    position--;
-    w->pcs[position] = callers[i];
-    frames_of(w)[position] = (struct frame){.pc = callers[i]}; // not on the stack: never taken as unchanged
-  }
   *end = whole ? LIFESPAN_END_ASYNC : LIFESPAN_END_CUT;
-  return position;
+  return put_callers(w, position, callers, count);
+}
+
+static unsigned room_at(uint32_t position, uint32_t depth) {
+  unsigned room = depth - (ROOM - position);
+  return room < UNWIND_CONTEXTS ? room : UNWIND_CONTEXTS;
+}
+
+// Called where a task is run: the functions that wait for its innermost one instead of the executor's frames.
+static __attribute__((noinline)) uint32_t add_task(struct lifespan_walk *w, uint32_t position, uintptr_t context_slot, const struct unwind_state *s, uint32_t depth, int *end) {
+  uint64_t callers[UNWIND_CONTEXTS];
+  unsigned count;
+  enum unwind_task_part part = unwind_task_callers(unwind_word(context_slot), callers, room_at(position, depth), s->interrupted, &count);
+  w->task = part;
+  w->run_slot = s->sp - 8;
+  w->context_slot = context_slot;
+  if (part == UNWIND_TASK_UNKNOWN) return position;
+  w->callers = count;
+  *end = part == UNWIND_TASK_FOLLOWED ? LIFESPAN_END_ASYNC : LIFESPAN_END_CUT;
+  return put_callers(w, position, callers, count);
+}
+
+static void forget(struct lifespan_walk *w) {
+  w->count = w->callers = 0;
+  w->task = UNWIND_TASK_NOT_MET;
+}
+
+// The root that was joined stands for what it took from the task, unless the new frames say more.
+static void keep_task(struct lifespan_walk *w, enum unwind_task_part task, uint32_t callers) {
+  if (w->task != UNWIND_TASK_NOT_MET) return;
+  w->task = task == UNWIND_TASK_FOLLOWED && w->end == LIFESPAN_END_CUT ? UNWIND_TASK_CUT : task;
+  w->callers = w->task == UNWIND_TASK_FOLLOWED ? callers : 0;
+}
+
+// Whether the thread's task gives what it gave to the walk before. Else no frame of that walk is met again; where the same addresses stand, their nodes stay.
+static __attribute__((noinline)) void ask_task(struct lifespan_walk *w, uintptr_t sp) {
+  uint64_t callers[UNWIND_CONTEXTS];
+  unsigned count, same = 0;
+  bool there = w->context_slot >= sp && w->run_slot < w->hi && unwind_word(w->run_slot) == unwind_task_run && w->callers <= w->count;
+  if (there && w->task != UNWIND_TASK_CUT && unwind_task_callers(unwind_word(w->context_slot), callers, UNWIND_CONTEXTS, false, &count) == w->task && count == w->callers) {
+    while (same < count && callers[same] == w->pcs[count - 1 - same]) same++;
+    if (same == count) return;
+  }
+  for (uint32_t i = 0; i < w->count; i++) frames_of(w)[i].slot = 0;
+  w->callers = 0;
+  w->task = UNWIND_TASK_NOT_MET;
 }
 
 // The loop. The state is a local whose address goes nowhere, so that it lives in registers: written to memory in words
@@ -179,10 +228,17 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool
   uint32_t old = w->count, position = ROOM, before = w->end;
   int64_t match = unchanged < old ? (int64_t)unchanged : (int64_t)old - 1;
   int end = UNWIND_GO_ON;
+  enum unwind_task_part task = w->task;
+  unsigned callers = w->callers;
+  w->task = UNWIND_TASK_NOT_MET;
+  w->callers = 0;
   while (end == UNWIND_GO_ON) {
     while (match >= 0 && (frames_of(w)[match].slot & ~(uint64_t)FLAGS) < s->sp - 8) match--;
     if (match >= 0 && matches(w, (uint32_t)match, s)) {
-      if (join(w, position, (uint32_t)match, (struct frame){.fp = s->fp, .pc = s->pc, .fp_slot = s->fp_slot, .cfa_slot = s->cfa_slot}, depth)) return;
+      if (join(w, position, (uint32_t)match, (struct frame){.fp = s->fp, .pc = s->pc, .fp_slot = s->fp_slot, .cfa_slot = s->cfa_slot}, depth)) {
+        keep_task(w, task, callers);
+        return;
+      }
       match = -1;
     }
     position--;
@@ -201,9 +257,10 @@ static void walk_frames(struct lifespan_walk *w, struct unwind_state state, bool
     f->slot = slot | (s->uses ? USES : 0) | (s->restores ? RESTORES : 0);
     if (ROOM - position == depth) {
       if (end == UNWIND_GO_ON) end = LIFESPAN_END_CUT;
-    } else if (end == UNWIND_GO_ON && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 && unwind_async_mark(s) &&
-               unwind_readable(s, fp - 8, 8)) {
-      position = add_async(w, position, unwind_word(fp - 8), depth, s->interrupted, &end);
+    } else if (end == UNWIND_GO_ON && row.kind == ROWS_FP && row.cfa == 2 && row.fp == -2 && unwind_readable(s, fp - 8, 8)) {
+      struct unwind_state copy = *s;
+      if (s->pc == unwind_task_run) position = add_task(w, position, fp - 8, &copy, depth, &end);
+      else if (unwind_async_mark(&copy)) position = add_async(w, position, unwind_word(fp - 8), depth, s->interrupted, &end);
     }
   }
   w->end = (uint32_t)end;
@@ -220,6 +277,8 @@ static unsigned put_plain(struct lifespan_walk *w, const uint64_t *innermost_fir
     kept += same;
     w->pcs[i] = pc;
   }
+  w->task = UNWIND_TASK_NOT_MET;
+  w->callers = 0;
   for (uint32_t i = 0; i < count; i++) frames_of(w)[i] = (struct frame){.check = (uintptr_t)&no_frame, .matters = {0, UINT64_MAX}}; // the addresses may have stood there
   w->count = count;
   w->kept = kept;
@@ -260,7 +319,7 @@ static __attribute__((noinline)) unsigned walk_anew(struct lifespan_walk *w, uin
 static __attribute__((noinline)) unsigned walk_with_care(struct lifespan_walk *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp,
                                                          unsigned mode, unsigned depth) {
   uint32_t epoch = lifespan_images_epoch();
-  if (walk->epoch != epoch || walk->manner >> 32 != MANNER(mode, 0) >> 32) walk->count = 0;
+  if (walk->epoch != epoch || walk->manner >> 32 != MANNER(mode, 0) >> 32) forget(walk);
   walk->epoch = epoch;
   walk->manner = MANNER(mode, 0);
   if (mode == LIFESPAN_UNWIND_NONE || !depth) return put_plain(walk, NULL, 0, LIFESPAN_END_CUT);
@@ -271,6 +330,7 @@ static __attribute__((noinline)) unsigned walk_with_care(struct lifespan_walk *w
   if (depth > ROOM) depth = ROOM;
   if (mode == LIFESPAN_UNWIND_LIBUNWIND) return walk_by_reference(walk, pc, sp, fp, depth);
   walk->manner = MANNER(mode, depth);
+  if (walk->task != UNWIND_TASK_NOT_MET) ask_task(walk, sp);
   return walk_anew(walk, pc, sp, fp, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, verified(walk, sp));
 }
 
@@ -278,6 +338,7 @@ unsigned lifespan_walk_stack(struct lifespan_walk *walk, uintptr_t pc, uintptr_t
                              unsigned depth) {
   bool usual = walk->manner == MANNER(mode, depth) && walk->epoch == lifespan_images_epoch() && sp >= walk->lo && sp < walk->hi && !(sp % 8);
   if (!usual) return walk_with_care(walk, pc, sp, fp, mode, depth);
+  if (walk->task != UNWIND_TASK_NOT_MET) ask_task(walk, sp);
   uint32_t unchanged = verified(walk, sp);
   if (is_the_same(walk, pc, sp, fp, depth, unchanged)) return walk->count;
   return walk_anew(walk, pc, sp, fp, mode == LIFESPAN_UNWIND_AUTO && images_have_rows, depth, unchanged);

@@ -39,6 +39,8 @@ public struct Demangler {
       // The short form leaves modules out, also where a closure of top-level code is in nothing but its module.
       return name.hasSuffix(" in ") ? name + (Self.swiftModule(mangled) ?? "top-level code") : name
     }
+    // `async_Main`, by which the compiler calls `main`, has parts like any async function.
+    if Symbolizer.isContinuation(mangled), let part = mangled.lastIndex(of: "T") { return String(mangled[..<part]) }
     guard mangled.hasPrefix("_Z"), let name = take(cxx?(mangled, nil, nil, nil)) else { return mangled }
     return Self.rustLegacy(name) ?? name
   }

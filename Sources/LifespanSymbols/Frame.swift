@@ -43,6 +43,15 @@ public struct Frame: Hashable, Sendable {
     self.origin = origin
     self.isAllocator = isAllocator
   }
+
+  /// Whether somebody wrote it who wrote the program: neither the toolchain nor the compiler, which puts thunks between functions
+  /// and what calls them.
+  public var isOwn: Bool { origin == .program && !Self.isThunk(function) }
+
+  static func isThunk(_ function: String) -> Bool {
+    ["partial apply for ", "thunk for ", "specialized thunk for "].contains { function.hasPrefix($0) }
+      || function == "async_Main"
+  }
 }
 
 extension Frame: CustomStringConvertible {

@@ -20,9 +20,13 @@ enum Frames {
 
   /// Without what called the body: our own check and the test framework, or what runs a task.
   private static func bodys(_ frames: [String]) -> [String] {
-    let callers = ["Check.run<", "swift::runJob", "_dispatch_"]
+    let callers = ["Check.run<", "@__swiftmacro_", "swift::runJob", "_dispatch_"]
     let end = frames.firstIndex { frame in callers.contains { frame.contains($0) } }
-    return end.map { $0 > 0 ? Array(frames[..<$0]) : frames } ?? frames
+    var shown = end.map { $0 > 0 ? frames[..<$0] : frames[...] } ?? frames[...]
+    // Between a task's first function and the runtime the compiler puts some of its own.
+    let thunks = ["partial apply for ", "thunk for ", "specialized thunk for "]
+    while shown.count > 1, let last = shown.last, thunks.contains(where: { last.hasPrefix($0) }) { shown.removeLast() }
+    return Array(shown)
   }
 
   private static func text(_ frame: [String: Any]) -> String {

@@ -39,7 +39,10 @@ def grows(title, types, iterations, count, each, rest):
             f"  {count} × ShopTests.Session, {24 * count} B, by iteration {each}: {serials}\n" + SESSION.split("\n", 1)[1] + rest + held("Session"))
 
 
-def tied(title, rest="      closure #1 in closure #1 in tieInTasks() + N [shopPackageTests.xctest]\n"):
+TIED_IN_TASKS = IN_TASKS.replace("visitInTasks", "tieInTasks")
+
+
+def tied(title, rest=TIED_IN_TASKS):
     return f"""{title}: 2 objects leaked, none expected
   2 × ShopTests.Basket, 80 B: @N @N
     leaked: a cycle of 2, ShopTests.Basket.other → ShopTests.Basket.other

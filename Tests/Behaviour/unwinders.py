@@ -56,3 +56,25 @@ def checked(bench):
     expect(said, f"nothing was checked: {result.err}")
     every, equal, guessed = (int(number.replace(",", "")) if number else 0 for number in said.groups())
     expect(every > 1000 and every == equal + guessed and guessed * 20 < every, f"{every} checked, {equal} equal, {guessed} guessed")
+
+
+@behaviour("a resumed async function's stack names the functions that await it, however the program was built")
+def async_callers(bench):
+    bench.needs_recorder()
+    # 20 rounds: `recurse` of 4 below `main` makes a box at each depth before the call below and one after it.
+    made = {1: 40, 2: 40, 3: 40, 4: 40, 5: 20}
+    for optimised, flags in ((False, []), (True, []), (True, ["-static-stdlib"])):
+        program = bench.program("unwind/async_kinds.swift", *flags, optimised=optimised)
+        result = bench.same([program], options=["--check-unwind", "1"]).is_complete()
+        folded = bench.path("folded.txt")
+        bench.command("export", result.trace, "--format", "collapsed", "--lifespan", "all", "--type", "*.Box", "-o", folded)
+        counts = {}
+        for line in open(folded):
+            stack, size = line.rsplit(" ", 1)
+            own = re.findall(r"(?<![^;])(?:specialized )?(make|recurse|onMain|children|swift_job_run|static Program\.main)(?=[(;])", stack)
+            own = tuple(name.split(".")[-1] for name in own)
+            counts[own] = counts.get(own, 0) + int(size) // 24
+        expect(not any("swift_job_run" in own for own in counts), f"{optimised} {flags}: a stack ends at its executor: {counts}")
+        for depth, count in made.items():
+            found = counts.get(("main", *["recurse"] * depth, "make"))
+            expect(found == count, f"{optimised} {flags}: {depth} deep {found} boxes, not {count}: {counts}")

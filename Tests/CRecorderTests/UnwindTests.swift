@@ -76,9 +76,26 @@ final class UnwindTests: XCTestCase {
 
   func testAsyncStacksAreSoundAndGoOnThroughTheirContexts() throws {
     assertSound(try programs().check("async"), atLeast: 2000, guesses: true)
-    let figures = try programs().check("async-fp")
+    let figures = try programs().check("async-fp", [], ["UNWIND_NO_TASKS": "1"])
     assertSound(figures, atLeast: 2000, guesses: true)
+    XCTAssertEqual(figures["followed"], 0, figures.line)
     XCTAssertGreaterThan(figures["async"], 2000, figures.line)
+  }
+
+  /// Resumed functions' callers, with and without the compiler's marks: found in the task's allocator they are those of the plain chain of contexts,
+  /// and the reuse of a stack that ends in its task gives what a fresh walk gives.
+  func testTheCallersOfResumedFunctionsAreTheContextsOfTheirTask() throws {
+    for program in ["kinds", "kinds-debug", "kinds-marked", "async-fp"] {
+      let figures = try programs().check(program)
+      assertSound(figures, atLeast: 2000, guesses: true)
+      XCTAssertEqual(figures["callers_bad"], 0, "\(program): \(figures.line)")
+      XCTAssertEqual(figures["cut_task"], 0, "\(program): \(figures.line)")
+      // The rest are the start, and the runtime's own functions.
+      XCTAssertGreaterThan(figures["followed"] * 100, figures["walks"] * 97, "\(program): \(figures.line)")
+    }
+    let cut = try programs().check("kinds-debug", [], ["UNWIND_DEPTH": "6"])
+    assertSound(cut, atLeast: 2000, guesses: true)
+    XCTAssertGreaterThan(cut["cut_task"], 100, cut.line)
   }
 
   func testTheComparisonNoticesACutStack() throws {

@@ -17,8 +17,22 @@ final class SymbolNameTests: XCTestCase {
       demangler.demangle("_ZN37_$LT$app..Job$u20$as$u20$app..Run$GT$3run17h0123456789abcdefE"),
       "<app::Job as app::Run>::run")
     XCTAssertEqual(demangler.demangle("$s4CaseyyYacfU_TY0_"), "closure #1 in Case")
+    XCTAssertEqual(demangler.demangle("async_MainTQ0_"), "async_Main")
     XCTAssertEqual(demangler.demangle("malloc"), "malloc")
     XCTAssertEqual(demangler.demangle("$s4nonsense"), "$s4nonsense")
+  }
+
+  func testWhatTheCompilerPutsBetweenFunctionsIsNobodysOwn() {
+    let thunks = [
+      "partial apply for closure #1 in f()", "thunk for @escaping @callee_guaranteed () -> ()",
+      "partial apply for specialized thunk for @escaping @async () -> ()", "specialized thunk for @async () -> ()",
+      "async_Main",
+    ]
+    for name in thunks { XCTAssertFalse(Frame(function: name, module: "M").isOwn, name) }
+    for name in ["closure #1 in f()", "implicit closure #1 in f()", "thunk()", "specialized f()"] {
+      XCTAssertTrue(Frame(function: name, module: "M").isOwn, name)
+      XCTAssertFalse(Frame(function: name, module: "M", origin: .runtime).isOwn, name)
+    }
   }
 
   func testFindsTheInnermostFunctionAndNothingBetweenFunctions() {

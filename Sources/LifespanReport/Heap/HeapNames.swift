@@ -27,7 +27,7 @@ extension ReportNames {
   /// The two innermost functions of the program's own; where there is none the innermost that has a name.
   func allocatingFunctions(of stack: StackID) -> [String] {
     let named = heapFrames(of: stack).filter { $0.offset != nil || $0.file != nil }
-    let own = named.filter { $0.origin == .program && !$0.function.contains("__allocating_init") }
+    let own = named.filter { $0.isOwn && !$0.function.contains("__allocating_init") }
     let chosen = own.isEmpty ? named.filter { !$0.isAllocator }.prefix(1) : own.prefix(2)
     return chosen.map { Self.unspecialized($0) }
   }

@@ -69,7 +69,7 @@ final class PageTables {
       page.column("line", frames.values.map { $0.line ?? 0 })
       page.column("offset", frames.values.map { $0.offset.map { Int64(clamping: $0) } ?? -1 })
       page.column("inlined", frames.values.map { $0.inlined ? 1 : 0 })
-      page.column("own", frames.values.map { $0.origin == .program ? 1 : 0 })
+      page.column("own", frames.values.map { $0.isOwn ? 1 : 0 })
     }
     page.object("nodes") { page in
       page.column("parent", nodes.values.map(\.parent))

@@ -116,7 +116,7 @@ struct CallTree {
       }
       frames = frames[first...]
     }
-    var shown = frames.filter { !Self.matches($0, options.charge) && !(options.hidesSystem && $0.origin != .program) }
+    var shown = frames.filter { !Self.matches($0, options.charge) && !(options.hidesSystem && !$0.isOwn) }
     if options.flattensRecursion { shown = Self.flattened(shown) }
     if options.isInverted { shown.reverse() }
     var path = shown.map { (key: CallNode.Key(function: $0.function, module: $0.module), file: $0.file) }

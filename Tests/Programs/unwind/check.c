@@ -16,6 +16,7 @@
 #include "lifespan_map.h"
 #include "unwind.h"
 #include "unwind_instruction.h"
+#include "unwind_step.h"
 
 extern void *__libc_malloc(size_t);
 
@@ -26,7 +27,7 @@ static int (*unw_backtrace)(void **, int);
 static int on, cut, images, unloaded, descriptors;
 static const char *check;
 static unsigned depth = 512;
-static _Atomic unsigned long walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, frames, stepped, ends[8];
+static _Atomic unsigned long walks, equal, guessed, callers_bad, tasks[4], calls_bad, suffix_bad, kept_bad, inner, frames, stepped, ends[8];
 static _Atomic unsigned long nanoseconds;
 
 #define SHOWN 8
@@ -84,6 +85,18 @@ static bool is_guess(const uint64_t *pcs, unsigned count) {
   return false;
 }
 
+// Callers that were found in the task's allocator, against the plain chain of contexts, which goes on to the runtime's function that ends a task.
+static void compare_callers(void) {
+  uint64_t pcs[UNWIND_CONTEXTS];
+  bool whole, same;
+  unsigned count = unwind_async(unwind_word(walk->context_slot), pcs, UNWIND_CONTEXTS, false, &whole);
+  same = count == walk->callers + 1;
+  for (unsigned i = 0; same && i < walk->callers; i++) same = pcs[i] == walk->pcs[walk->callers - 1 - i];
+  if (same) return;
+  callers_bad++;
+  keep_difference(pcs, count);
+}
+
 static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   static __thread uint64_t pcs[512] __attribute__((tls_model("initial-exec")));
   unsigned count = 0, known;
@@ -107,7 +120,7 @@ static void compare(uintptr_t pc, uintptr_t sp, uintptr_t fp, unsigned mode) {
   bool signalled = false;
   for (unsigned i = 0; i < walk->count && mode != LIFESPAN_UNWIND_FP; i++) {
     uint64_t at = walk->pcs[walk->count - 1 - i];
-    bool start_of_function = walk->end == LIFESPAN_END_ASYNC || i == walk->count - 1;
+    bool start_of_function = walk->end == LIFESPAN_END_ASYNC || walk->task == UNWIND_TASK_CUT || i == walk->count - 1;
     bool restorer = *(const uint8_t *)at == 0x48 && ((const uint8_t *)at)[1] == 0xc7; // __restore_rt
     if (!signalled && !restorer && !start_of_function && !follows_call(at)) calls_bad++;
     signalled = restorer;
@@ -144,6 +157,8 @@ static __attribute__((noinline)) void hook(uintptr_t pc, uintptr_t sp, uintptr_t
   stepped += walk->count - walk->kept;
   ends[walk->end & 7]++;
   check_nodes();
+  tasks[walk->task]++;
+  if (walk->task == UNWIND_TASK_FOLLOWED) compare_callers();
   if (strcmp(check, "time")) compare(pc, sp, fp, mode);
   busy = 0;
 }
@@ -194,6 +209,10 @@ __attribute__((constructor)) static void start(void) {
     unw_backtrace = library ? (int (*)(void **, int))dlsym(library, "unw_backtrace") : NULL;
   }
   lifespan_images_refresh();
+  void *(*current)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "swift_task_getCurrent");
+  bool followed = !getenv("UNWIND_NO_TASKS") &&
+               lifespan_walk_tasks_start(dlsym(RTLD_DEFAULT, "swift_job_run"), dlsym(RTLD_DEFAULT, "swift_task_alloc"), dlsym(RTLD_DEFAULT, "swift_task_dealloc"), current);
+  if (current && !followed && !getenv("UNWIND_NO_TASKS")) fprintf(stderr, "unwind: tasks are not followed\n");
   descriptors = open_descriptors();
   on = strcmp(check, "off") != 0;
 }
@@ -205,9 +224,10 @@ __attribute__((destructor)) static void finish(void) {
   fprintf(stderr, "unwind: walks %lu equal %lu guessed %lu calls_bad %lu suffix_bad %lu kept_bad %lu inner %lu "
           "descriptors %d unloaded %d "
           "depth %.1f stepped %.2f ns %lu "
+          "callers_bad %lu unknown_task %lu followed %lu cut_task %lu "
           "ends whole %lu cut %lu norow %lu noimage %lu range %lu foreign %lu async %lu\n",
           walks, equal, guessed, calls_bad, suffix_bad, kept_bad, inner, open, unloaded, (double)frames / each,
-          (double)stepped / each, nanoseconds / (walks ? walks : 1), ends[0], ends[1], ends[2],
+          (double)stepped / each, nanoseconds / (walks ? walks : 1), callers_bad, tasks[1], tasks[2], tasks[3], ends[0], ends[1], ends[2],
           ends[3], ends[4], ends[5], ends[6]);
   if (!getenv("UNWIND_SHOW")) return;
   for (unsigned i = 0; i < shown_count && i < SHOWN; i++)

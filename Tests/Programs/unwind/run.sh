@@ -22,8 +22,12 @@ build() {
   swiftc -O "$here/plain.swift" -o "$out/plain"
   swiftc -O -Xcc -fno-omit-frame-pointer "$here/plain.swift" -o "$out/plain-fp"
   swiftc -O -parse-as-library "$here/async.swift" -o "$out/async"
-  swiftc -O -Xcc -fno-omit-frame-pointer -parse-as-library -Xfrontend -swift-async-frame-pointer=always \
-    "$here/async.swift" -o "$out/async-fp"
+  marked="-Xfrontend -swift-async-frame-pointer=always"
+  swiftc -O -Xcc -fno-omit-frame-pointer -parse-as-library $marked "$here/async.swift" -o "$out/async-fp"
+  # As `swift build -c release` and `swift build` do; and with the compiler's marks.
+  swiftc -O -Xcc -fno-omit-frame-pointer -parse-as-library "$here/async_kinds.swift" -o "$out/kinds"
+  swiftc -Onone -parse-as-library "$here/async_kinds.swift" -o "$out/kinds-debug"
+  swiftc -O -Xcc -fno-omit-frame-pointer -parse-as-library $marked "$here/async_kinds.swift" -o "$out/kinds-marked"
 }
 
 one() {
@@ -37,7 +41,7 @@ case $what in
     for kind in recursion deep sort aligned threads signal altstack fiber changing; do one "$out/c" $kind; done
     one "$out/cxx" ""
     one "$out/loader" "$out/plugin64.so" "$out/plugin200.so"
-    for program in plain plain-fp async async-fp; do one "$out/$program" ""; done
+    for program in plain plain-fp async async-fp kinds kinds-debug kinds-marked; do one "$out/$program" ""; done
     ;;
   bench)
     for frames in omit no-omit; do
