@@ -50,7 +50,7 @@ static size_t into_pieces(struct pieces *pieces, const struct heap_block *blocks
     if (pieces->leaves[i]) pieces->leaves[i] = used++;
   pieces->count = (size_t)used * PIECES_OF_LEAF;
   pieces->ends = heap_own_cleared(pieces->count, sizeof *pieces->ends);
-  pieces->blocks = heap_wide(heap_own(count * sizeof *blocks), count * sizeof *blocks);
+  pieces->blocks = heap_own(count * sizeof *blocks);
   if (!pieces->ends || !pieces->blocks) return 0;
   for (size_t i = 0; i < count; i++) pieces->ends[piece_of(pieces, blocks[i].address)]++;
   for (size_t i = 0; i < pieces->count; i++) {
@@ -90,7 +90,7 @@ static bool mark_grains(struct heap_index *index, uint32_t number, uint64_t addr
   for (uint64_t grain = address >> HEAP_GRAIN_LOG2; grain <= (address + (size ? size - 1 : 0)) >> HEAP_GRAIN_LOG2; grain++) {
     uint64_t top = grain >> (HEAP_LEAF_LOG2 - HEAP_GRAIN_LOG2);
     if (top >= HEAP_TOP) return true;
-    if (!index->leaves[top]) index->leaves[top] = heap_wide(heap_own_cleared(LEAF_GRAINS, sizeof(uint32_t)), LEAF_GRAINS * sizeof(uint32_t));
+    if (!index->leaves[top]) index->leaves[top] = heap_own_cleared(LEAF_GRAINS, sizeof(uint32_t));
     if (!index->leaves[top]) return false;
     uint32_t *place = &index->leaves[top][grain & (LEAF_GRAINS - 1)];
     if (!*place) *place = number + 1;
@@ -100,7 +100,7 @@ static bool mark_grains(struct heap_index *index, uint32_t number, uint64_t addr
 
 bool heap_index_make(struct heap_index *index, struct heap_block *blocks, size_t count) {
   *index = (struct heap_index){.count = count};
-  index->addresses = heap_wide(heap_own((count + 1) * sizeof(uint64_t)), (count + 1) * sizeof(uint64_t));
+  index->addresses = heap_own((count + 1) * sizeof(uint64_t));
   index->leaves = heap_own_cleared(HEAP_TOP, sizeof *index->leaves);
   if (!index->addresses || !index->leaves || count >= UINT32_MAX || !sort(blocks, count)) return false;
   for (size_t i = 0; i < count; i++) {

@@ -44,9 +44,6 @@ void heap_own_free(void *memory);
 void heap_own_end(void); // this thread takes no more for this look
 void heap_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *)); // not stable
 
-// Memory of our own of which much is used at once comes in pages of 2 MiB, where the system has them: a tenth of the time goes into page faults else.
-void *heap_wide(void *memory, size_t bytes); // returns it; NULL stays NULL
-
 // ---- Which block an address lies in (blocks.c) ----
 #define HEAP_GRAIN_LOG2 9u
 #define HEAP_LEAF_LOG2 30u

@@ -10,18 +10,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define WIDE_PAGE (2ull << 20)
 #define PAGES_LOG2 13u // 32 MiB at most
 struct heap_pages {
   uint64_t numbers[1u << PAGES_LOG2]; // + 1, 0: free
   uint8_t *bytes[1u << PAGES_LOG2];
 };
-
-void *heap_wide(void *memory, size_t bytes) {
-  uint64_t start = ((uint64_t)(uintptr_t)memory + WIDE_PAGE - 1) & -WIDE_PAGE, end = ((uint64_t)(uintptr_t)memory + bytes) & -WIDE_PAGE;
-  if (memory && start < end) madvise((void *)(uintptr_t)start, end - start, MADV_HUGEPAGE);
-  return memory;
-}
 
 bool heap_memory_begin(struct heap_memory *memory, pid_t pid) {
   char path[64], whole[64];

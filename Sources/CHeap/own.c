@@ -10,6 +10,7 @@
 
 #define CHUNK (1u << 18)
 #define LARGE (CHUNK / 8) // has a mapping of its own
+#define WIDE (1u << 22)   // comes in pages of 2 MiB, where the system has them: a tenth of the time goes into page faults else
 
 struct chunk {
   _Atomic size_t users; // blocks, and the thread that fills it
@@ -38,6 +39,8 @@ static size_t whole(size_t size) { return (size + sizeof(struct head) + HEAP_PAG
 static void *map_large(size_t size) {
   struct head *head = size < SIZE_MAX / 2 ? map(whole(size)) : NULL;
   if (!head) return NULL;
+  // All of the mapping: one that is told so in part counts as several, and cannot grow.
+  if (whole(size) >= WIDE) madvise(head, whole(size), MADV_HUGEPAGE);
   *head = (struct head){.size = whole(size)};
   return head + 1;
 }
@@ -69,6 +72,7 @@ void *heap_own_larger(void *memory, size_t size) {
   if (!head->chunk && size >= LARGE && size < SIZE_MAX / 2) {
     struct head *moved = mremap(head, head->size, whole(size), MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) return NULL;
+    if (whole(size) >= WIDE) madvise(moved, whole(size), MADV_HUGEPAGE);
     moved->size = whole(size);
     return moved + 1;
   }

@@ -13,7 +13,7 @@
 void *heap_more(struct heap *heap, void *list, size_t *room, size_t used, size_t size) {
   if (used < *room) return list;
   size_t more = *room ? *room + *room / 2 : 4096;
-  void *larger = heap_wide(heap_own_larger(list, more * size), more * size);
+  void *larger = heap_own_larger(list, more * size);
   if (!larger) {
     heap->error = ENOMEM;
     return NULL;
@@ -299,7 +299,7 @@ struct heap *heap_begin(const struct heap_input *input) {
   heap->count = input->count;
   heap->flags = heap_own_cleared(heap->count + 1, 1);
   heap->names = heap_own_cleared(heap->count + 1, sizeof *heap->names);
-  heap->begin = heap_wide(heap_own_cleared(heap->count + 2, sizeof *heap->begin), (heap->count + 2) * sizeof *heap->begin);
+  heap->begin = heap_own_cleared(heap->count + 2, sizeof *heap->begin);
   heap->rooted = heap_own_cleared(heap->count + 1, 1);
   heap->labels = heap_own_cleared(4096, sizeof *heap->labels);
   heap->label_room = 4096;

@@ -155,6 +155,16 @@ def kept(bench):
     expect(discarded["recorded"] > 2000000, f"too few events to discard some: {discarded}")
 
 
+@behaviour("a heap of more than half a million objects has its picture, all of them checked and held")
+def large(bench):
+    # So many that each list of the scan grows several times by whole mappings.
+    recording = bench.same(bench.steps("make First 600000"), ["--leaks"], steady=False)
+    bench.needs_recorder()
+    taken = [(point, int(objects)) for _, point, _, objects, _ in pictures(recording)]
+    expect(len(taken) == 1 and taken[0][0] == "at exit" and taken[0][1] >= 600000, f"pictures: {taken}")
+    expect(not any("First" in name for name in leaked(recording)), "a held object is called leaked")
+
+
 @behaviour("what the recorder leaves out counts as held, and the picture says so")
 def left_out(bench):
     program = bench.program("heap_zoo")

@@ -84,7 +84,6 @@
 #pragma redefine_extname heap_value_of lifespan_heap_value_of
 #pragma redefine_extname heap_value_size lifespan_heap_value_size
 #pragma redefine_extname heap_variable lifespan_heap_variable
-#pragma redefine_extname heap_wide lifespan_heap_wide
 #pragma redefine_extname heap_word lifespan_heap_word
 #pragma redefine_extname heap_words lifespan_heap_words
 #pragma redefine_extname report_add lifespan_report_add
