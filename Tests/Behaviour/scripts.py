@@ -2,7 +2,8 @@
 
 import os, re, shutil
 
-from harness import ROOT, behaviour, expect
+import command_pages
+from harness import ROOT, Failure, behaviour, expect, first_difference
 
 
 def tools(bench, *without):
@@ -62,13 +63,19 @@ def complete(bench, *words):
     return set(result.out.split())
 
 
-@behaviour("the page of all commands is what their --help prints")
+@behaviour("every command has an article, with the output and the help that the command prints")
 def commands(bench):
     bench.recorder_only()
-    now = bench.run([os.path.join(ROOT, "Tools", "commands-page"), os.path.abspath(bench.lifespan)])
-    with open(os.path.join(ROOT, "Sources", "LifespanReport", "LifespanReport.docc", "Commands.md")) as file:
-        page = file.read()
-    expect(now.out == page, "Tools/commands-page >Sources/LifespanReport/LifespanReport.docc/Commands.md writes it anew")
+    command_pages.build(bench.folder)
+    pages = command_pages.pages(os.path.abspath(bench.lifespan), os.path.realpath(bench.folder), bench.env)
+    articles = {os.path.basename(path) for path, _ in pages[1:]}
+    there = set(os.listdir(os.path.join(command_pages.MANUAL, "Commands")))
+    expect(articles == there, f"articles of no command: {sorted(there - articles)}")
+    for path, now in pages:
+        with open(path) as file:
+            page = file.read()
+        if now != page:
+            raise Failure(f"{os.path.basename(path)}: {first_difference(now, page)}; Tools/commands-page writes it anew")
 
 
 @behaviour("bash completes every command, and the options of each")
