@@ -175,6 +175,9 @@ final class GroupTests: XCTestCase {
     assertGolden(export.csv(limit: nil), "export.csv")
     assertGolden(export.markdown(limit: 3), "export.md")
     XCTAssertEqual(export.csv(limit: 2).split(separator: "\n").count, 3)
+    let filtered = SitesExport(
+      sites, Sample.statistics, subject: ReportSubject(information), names: names(), isFiltered: true)
+    XCTAssertTrue(filtered.markdown(limit: 3).contains("all of these"))
   }
 
   func testNoNameBecomesAFormulaInASpreadsheet() {

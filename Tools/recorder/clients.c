@@ -74,6 +74,7 @@ static const struct running *pick(int64_t pid) {
 static void ask_running(const struct running *one, struct lifespan_message *it) {
   long long pid = (long long)one->pid;
   int error = session_ask(one->socket, it);
+  if (error == -ENOENT || error == -ECONNREFUSED) fail(STATUS_UNUSABLE, "process %lld: its recording has just ended", pid);
   if (error) fail(STATUS_UNUSABLE, "process %lld: its recording does not answer: %s", pid, strerror(-error));
   if (it->status == ENOENT)
     fail(STATUS_UNUSABLE, "process %lld (%s) has not begun to be recorded: no Swift runtime so far", pid, one->program);

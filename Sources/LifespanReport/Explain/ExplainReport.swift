@@ -120,7 +120,7 @@ public struct ExplainReport {
     guard let site else { return "allocated by" }
     let part = site.tally.weight(of: facts.sites.lifespan).count
     let all = facts.sites.rows.reduce(0) { $0 &+ $1.tally.weight(of: facts.sites.lifespan).count }
-    let which = facts.sites.lifespan == .living ? "living ones" : "all"
+    let which = facts.sites.lifespan == .living ? "living ones" : "that were made"
     return part == all
       ? "allocated by" : "allocated by (\(Units.count(part)) of the \(Units.count(all)) \(which))"
   }

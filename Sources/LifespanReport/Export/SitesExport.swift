@@ -9,10 +9,15 @@ public struct SitesExport {
   private let statistics: Statistics
   private let subject: ReportSubject
   private let names: ReportNames
+  private let isFiltered: Bool
   private let order: [AllocationSites.Row]
 
-  /// Those sites, of `statistics`' stretch and filters, kept apart by generation.
-  public init(_ sites: AllocationSites, _ statistics: Statistics, subject: ReportSubject, names: ReportNames) {
+  /// Those sites, of `statistics`' stretch and filters, kept apart by generation; `isFiltered` where it was asked for some types only.
+  public init(
+    _ sites: AllocationSites, _ statistics: Statistics, subject: ReportSubject, names: ReportNames,
+    isFiltered: Bool = false
+  ) {
+    self.isFiltered = isFiltered
     self.sites = sites
     self.statistics = statistics
     self.subject = subject
@@ -102,7 +107,7 @@ public struct SitesExport {
 
   /// For a pull request: which recording, then the largest types; `limit`: so many of them.
   public func markdown(limit: Int) -> String {
-    let report = StatisticsReport(statistics, subject: subject, names: names)
+    let report = StatisticsReport(statistics, subject: subject, names: names, isFiltered: isFiltered)
     let table = report.render(ReportOptions(format: .markdown, limit: limit))
     let title = "### Allocations of \(Preface.programName(subject.information)): \(sites.lifespan.rawValue)"
     let rest = statistics.rows.count - limit

@@ -123,7 +123,8 @@ enum ExportCommand {
         lifespan: options.lifespan, types: options.types, window: window, split: .generations),
       StatisticsQuestion(lifespan: options.lifespan, types: options.types, window: window))
     let subject = try recording.subject(window)
-    let export = SitesExport(sites, statistics, subject: subject, names: recording.names)
+    let export = SitesExport(
+      sites, statistics, subject: subject, names: recording.names, isFiltered: options.isFiltered)
     switch format {
     case "json": return export.json
     case "csv":

@@ -84,6 +84,9 @@ struct RunningRecording: Sendable {
       }
       return answer
     } catch let error as SessionError {
+      if error.code == ENOENT || error.code == ECONNREFUSED {
+        throw CommandFailure("process \(status.pid): its recording has just ended")
+      }
       throw CommandFailure("process \(status.pid): its recording does not answer: \(SystemError.text(error.code))")
     }
   }
